@@ -29,7 +29,7 @@ type answerer struct {
 
 // mostMemory returns the number of bytes that the Calls with chunks of this connection may use. A
 // connection may use at most as much as remains after it, so n greedy connections still leave
-// 1/(n+1) of the budget, and the server refuses no other client's Call because of them (R309).
+// 1/(n+1) of the budget, and no other client's Call is refused (R309).
 func (a *answerer) mostMemory() int { return min(a.set.MaxConnMemory, a.shared.memory.Left()) }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call

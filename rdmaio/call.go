@@ -18,9 +18,9 @@ import (
 //
 // A cancelled Call keeps its credit until the reply arrives, or until the connection is closed
 // without one. Until then its keys are redirected to memory of the connection, where a late access
-// of the peer does no harm. A connection has at most 16 MiB of it, and 64 KiB for headers. If that
-// is used up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated at
-// once, and a late access breaks the connection. With a device whose queue pairs are Revokers
+// of the peer does no harm. A connection has at most 16 MiB for that, and 64 KiB for headers. If
+// that is used up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated
+// at once, and a late access breaks the connection. With a device whose queue pairs are Revokers
 // (verbs.Revoker), a peer that acknowledges nothing can delay the return of Call, but no longer
 // than the device's transport tries again.
 //

@@ -175,7 +175,7 @@ type Config struct {
 	// connection. If false, each handler has a goroutine and may block.
 	NonBlocking bool
 
-	// MaxHandlers is the largest number of handlers of a server that run at a time, in addition to
+	// MaxHandlers is the number of handlers that a server runs at a time at most, in addition to
 	// one for each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If
 	// negative, there is no limit but the Credits of each connection. Further Calls wait in a
 	// queue. It has no effect with NonBlocking.

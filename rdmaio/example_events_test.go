@@ -12,8 +12,8 @@ import (
 )
 
 // A server counts its events. A real program keeps such counters in an expvar.Map or in a metrics
-// library. Events come from several goroutines. An error ends the program, to keep the example
-// short.
+// library. Events come from several goroutines. The program stops at an error, to keep the
+// example short.
 func ExampleConfig_events() {
 	must := func(err error) {
 		if err != nil {

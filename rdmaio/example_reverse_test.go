@@ -12,8 +12,8 @@ import (
 )
 
 // A server calls its client on the connection that the client made. In this program, the client
-// calls procedure 1 to report that it is ready, and the server calls procedure 7. An error ends the
-// program, to keep the example short.
+// calls procedure 1 to report that it is ready, and the server calls procedure 7. The
+// program stops at an error, to keep the example short.
 func ExampleBackchannel() {
 	must := func(err error) {
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A server that answers every Call, and a client that calls procedure 0 over TCP. An error ends the
-// program, to keep the example short.
+// A server that answers every Call, and a client that calls procedure 0 over TCP. The
+// program stops at an error, to keep the example short.
 func Example() {
 	must := func(err error) {
 		if err != nil {

@@ -19,9 +19,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// A server and a client that check each other's certificates, and a handler that decides by that of
-// the client. Both ends have one configuration here, which is possible where each trusts the same
-// authority.
+// A server and a client that check each other's certificates, and a handler that decides by the
+// client's certificate. Both ends have one configuration here, which is possible where each trusts
+// the same authority.
 func ExampleConn_Peer() {
 	cert, authority, err := certificate("host7")
 	if err != nil {

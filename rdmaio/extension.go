@@ -38,7 +38,7 @@ type Extension interface {
 
 // ExtensionHandler is the behaviour of an extension on one connection.
 //
-// The methods of all handlers of a connection are called one at a time, and never while a function
+// A connection calls the methods of its handlers one at a time, and never while a function
 // passed to ExtensionConn.Do runs. So a handler needs no lock for state that only its methods and
 // such functions use. The methods are called on the goroutine that received the message. They must
 // return soon and must not block: Calls wait for them. They may call every method of ExtensionConn
@@ -50,8 +50,8 @@ type Extension interface {
 //
 // A panic in a method closes the connection (ErrPanic).
 type ExtensionHandler interface {
-	// Properties is called once, when the peer's first set of properties is judged. set has
-	// the values of this extension's properties in it, and is empty if there are none. A property
+	// Properties is called once, when the peer's first set of properties is judged. set has the
+	// values of this extension's properties in it, and is empty if the peer sent none. A property
 	// that is not in set has its default value. A set with an invalid value is refused by BAD_XDR
 	// as a whole, and later sets change nothing.
 	//

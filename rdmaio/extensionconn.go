@@ -76,8 +76,8 @@ func (x *ExtensionConn) Send(m *ExtensionMessage) error {
 
 // Refuse answers a message of the peer with an ERROR. The code is one of the base protocol that has
 // no data (PeerErrChunk, which is BAD_XDR in version 2, PeerErrHeaderType, PeerErrFlag or
-// PeerErrSystem), or one of the extension that has no data. An error with data is a message of its
-// own, for Send. The error wraps verbs.ErrInvalidValue for other codes, and for a message with
+// PeerErrSystem), or one of the extension that has no data. An error with data is a separate
+// message, for Send. The error wraps verbs.ErrInvalidValue for other codes, and for a message with
 // Response, which is never answered. Refusals count for Config.MaxErrors.
 func (x *ExtensionConn) Refuse(m *ExtensionMessage, code PeerErrorCode) error {
 	if m.Response {

@@ -33,7 +33,7 @@ const (
 	FaultReverse                          // a reverse Call has chunks (Config.ReverseChunks)
 	FaultPad                              // RDMA_MSGP with an impossible alignment or threshold
 	FaultPadReads                         // RDMA_MSGP with read chunks
-	FaultNoReads                          // a Call needs RDMA Reads, and none are allowed
+	FaultNoReads                          // a Call needs RDMA Reads, which are not allowed
 	FaultWithdrawn                        // RFC 8166 withdrew the procedure (Config.Legacy)
 	FaultAddress                          // the provider cannot name the address of a segment
 	FaultFlags                            // undefined flags

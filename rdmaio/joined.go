@@ -19,7 +19,7 @@ const leastJoined, mostJoined = 13, 20
 
 var _ engine.Memory = (*joinedMemory)(nil)
 
-// pool returns the pool of buffers of n bytes, or nil for a size without a pool.
+// pool returns the pool for buffers of n bytes, or nil for a size without a pool.
 func (m *joinedMemory) pool(n int) *sync.Pool {
 	i := bits.Len(uint(n)) - 1
 	if i < leastJoined || i > mostJoined || n != 1<<i {

@@ -46,9 +46,9 @@ type Stats struct {
 	// Calls received.
 	BytesRead, BytesWritten uint64
 
-	// ZeroGrants counts the received grants of zero credits; each counts as one credit.
-	// OverGrants is the number of grants received of more credits than this side asked for; they
-	// are cut to that number.
+	// ZeroGrants counts the received grants of zero credits; each counts as one credit. OverGrants
+	// counts the received grants of more credits than this side asked for; they are cut to that
+	// number.
 	ZeroGrants, OverGrants uint64
 
 	// DoneMessages is the number of RDMA_DONE messages: those sent, and those received for a reply

@@ -32,7 +32,7 @@ func (rs *responder) answer(r *Request) {
 	rs.wait(r, queued)
 }
 
-// ready reports whether the first request in the queue, of which there must be one, can be posted,
+// ready reports whether the first request in the queue, which must not be empty, can be posted,
 // or with inside, if it may be while a continued message is sent.
 func (rs *responder) ready(inside bool) bool {
 	switch r := *rs.answers.at(0); {

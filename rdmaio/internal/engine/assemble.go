@@ -48,7 +48,7 @@ func (rs *responder) assemble(r *Request, err error) {
 	rs.admit()
 }
 
-// unreadable refuses a Call, or ends a Reply with read chunks, that needs RDMA Reads when none are
+// unreadable refuses a Call, or fails a Reply with read chunks, that needs RDMA Reads when none are
 // allowed.
 func (rs *responder) unreadable(r *Request, f *header.Fault) {
 	if r.reply != nil {
@@ -60,7 +60,7 @@ func (rs *responder) unreadable(r *Request, f *header.Fault) {
 	rs.refuse(r, rs.version.Refusal(f))
 }
 
-// assemblyEnd returns the number of bytes of the message that fit into Assembly.
+// assemblyEnd returns how many bytes of the message fit into Assembly.
 func (r *Request) assemblyEnd() int { return min(len(r.Assembly.Bytes), r.AssemblySize) }
 
 // part returns the range of the message that a piece fills in Assembly now. It is empty if at >=
@@ -69,7 +69,7 @@ func (r *Request) part(p *chunk.Piece) (at, end int) {
 	return max(p.At, r.AssemblyFilled), min(p.At+p.Len, r.assemblyEnd())
 }
 
-// admit queues the next batches of RDMA Reads, up to the negotiated number of them in progress
+// admit queues the next batches of RDMA Reads, up to the negotiated number in progress
 // (R137, R297).
 func (rs *responder) admit() {
 	for rs.pulls.len() > 0 && !rs.terms.ReadsUnknown {
@@ -121,7 +121,7 @@ func (rs *responder) pull(r *Request) {
 	p.unread -= p.batch
 }
 
-// read handles the completion of a batch of RDMA Reads.
+// read handles a completed batch of RDMA Reads.
 func (rs *responder) read(r *Request) {
 	size := r.pulling.read()
 	rs.stats.BytesRead += uint64(size)

@@ -31,7 +31,7 @@ type Call struct {
 	Padding        Padding       // of Reply
 }
 
-// Forget makes the Call refer to no memory but that of its own slices.
+// Forget makes the Call refer to no memory other than its slices.
 func (c *Call) Forget() {
 	empty(&c.Payload)
 	c.ReplyTo, c.Reply, c.Owner, c.Err = nil, nil, nil, nil

@@ -20,7 +20,7 @@ type control struct {
 	learning    []header.Property
 	learnt      int    // bytes of learning
 	data        []byte // of learning
-	reserved    int    // bytes of memory of a set that is continued
+	reserved    int    // bytes that a continued set uses
 }
 
 // outgoing is a message to be sent.
@@ -30,14 +30,15 @@ type outgoing struct {
 	m     header.Message
 }
 
-// maxProperties is the memory in bytes of the largest set of properties, over all of its messages.
+// maxProperties is the number of bytes that the largest set of properties may use, over all its
+// messages.
 // Each property costs propertyCost besides its data.
 const (
 	maxProperties = 256 << 10
 	propertyCost  = 32
 )
 
-// ready reports whether the first message in the queue, of which there must be one, can be sent, or
+// ready reports whether the first message in the queue, which must not be empty, can be sent, or
 // with inside, if it may go inside a continued message.
 func (ct *control) ready(inside bool) bool {
 	o := ct.queue.at(0)
@@ -102,8 +103,8 @@ func (ct *control) forget() {
 	ct.learning, ct.data, ct.learnt, ct.reserved, ct.skipping = nil, nil, 0, 0, false
 }
 
-// reserve counts the memory of a message of a set that goes on. Without memory, the set is passed
-// over.
+// reserve counts the memory that a message of a continued set uses. Without memory, the set is
+// passed over.
 func (ct *control) reserve(m *header.Message) {
 	size := 0
 	for _, p := range m.Props {

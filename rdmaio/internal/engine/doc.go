@@ -13,7 +13,7 @@
 //   - responder has the Calls of the peer, and the grants. It assembles and answers them.
 //
 // sendQueue calls neither of the others, and requester does not call responder. A Reply with read
-// chunks (Config.Legacy) is assembled like a Call: responder reads it, then ends the Call of
+// chunks (Config.Legacy) is assembled like a Call: responder reads it, then completes the Call of
 // requester.
 //
 // # Ownership of memory
@@ -30,7 +30,7 @@
 //
 // # Order
 //
-// The driver carries out effects in the order of the fields of Effects. Receives are posted before
+// The driver carries out effects in the order of Effects' fields. Receives are posted before
 // the message that grants a credit for them (RFC 8166 §3.3.1; R133). A broken connection is
 // disconnected before memory that the peer could reach returns to its owner (R285).
 //
@@ -42,17 +42,18 @@
 // (T130). The last request of a chain is signaled, unless no work waits for it and another chain
 // follows in the same Step. Every Receive is posted again when its message is done with: at a
 // requester at once, at a responder with the answer. A received message causes one ERROR at most,
-// and an ERROR none. Each Call ends exactly once.
+// and an ERROR none. Each Call returns exactly once.
 //
 // No message is larger than the terms allow. Before EventTerms these are the terms with a peer that
 // advertised nothing (R36, R37). If the terms allow it, a Reply invalidates one key of its Call. If
-// the peer invalidates any other key, the connection ends (R264, R265).
+// the peer invalidates any other key, the connection is closed (R264, R265).
 //
 // # Rules of version 2
 //
 // The end that dialed sends its properties first, and nothing else until there is an answer. It has
 // one credit for that. No Call goes before the version is known; the end that accepted never sends
-// first (R42, R178, R182; A7, A31). A message of another version later ends the connection (R188).
+// first (R42, R178, R182; A7, A31). A message of another version later closes the connection
+// (R188).
 //
 // Each message costs a credit of its sender (R169). Answers wait for credits, too. No end sends
 // more than it was granted, and a peer that does loses the connection (R170). For each credit

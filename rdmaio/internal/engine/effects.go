@@ -14,11 +14,11 @@ type Effects struct {
 	Recvs []verbs.RecvWR // post these
 	Sends []verbs.SendWR // then these, in one post
 
-	// Fail, if not nil, ends the connection: the driver disconnects the queue pair before the
+	// Fail, if not nil, closes the connection: the driver disconnects the queue pair before the
 	// following effects. It is set once.
 	Fail error
 
-	// Fault, if not nil, is the last fault of a message of the peer in this Step, for a log.
+	// Fault, if not nil, is the last fault in a message from the peer in this Step, for a log.
 	Fault *header.Fault
 
 	// Terms, if not nil, are the terms that hold now, until the next Step. Version is the version
@@ -26,7 +26,7 @@ type Effects struct {
 	Terms   *header.Terms
 	Version protocol.Version
 
-	// Props is the set of properties of the peer that was applied. It is not nil once. Auth has the
+	// Props is the peer's set of properties that was applied. It is not nil once. Auth has the
 	// host authentication messages of later sets. What Props and Auth refer to is not used again.
 	Props []header.Property
 	Auth  [][]byte
@@ -34,7 +34,7 @@ type Effects struct {
 	// Others has the messages of extensions, and the errors that are about none of our Calls.
 	Others []Other
 
-	// OthersSent is the number of messages of EventOther that were posted, or are in Others with
+	// OthersSent counts the messages of EventOther that were posted, or are in Others with
 	// Unsent.
 	OthersSent int
 
@@ -61,7 +61,7 @@ type Effects struct {
 	// them with the next Receive, or with EventTimer: before it, in the same Step.
 	Await bool
 
-	// Deadline is the time for EventTimer, on the clock of Step. If zero, there is none.
+	// Deadline is the time for EventTimer, on the clock of Step. Zero means no timer.
 	Deadline time.Duration
 }
 

@@ -224,7 +224,7 @@ func (e *Engine) completion(wc *verbs.WC) {
 	switch {
 	case wc.Status == verbs.StatusFlushed:
 		// The queue pair is in its error state, and EventBroken with the reason on its way.
-	case wc.Status != verbs.StatusSuccess: // RFC 8166 §4.5.3: nothing of it is delivered; R74
+	case wc.Status != verbs.StatusSuccess: // RFC 8166 §4.5.3: no part is delivered; R74
 		e.end(wc.Err())
 	case wc.Opcode == verbs.WCRecv:
 		e.loan = wc.Loan
@@ -237,7 +237,7 @@ func (e *Engine) completion(wc *verbs.WC) {
 	}
 }
 
-// abandon ends all Calls and releases all Requests when the connection has ended, except Requests
+// abandon fails all Calls and releases all Requests when the connection is lost, except Requests
 // that the driver holds.
 func (e *Engine) abandon() {
 	if r := e.sends.sequence.reply; r != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// Reason says why the engine ended a connection or refused a Call. It is an error for errors.Is.
+// Reason says why the engine closed a connection or refused a Call. It is an error for errors.Is.
 type Reason uint8
 
 // The reasons.

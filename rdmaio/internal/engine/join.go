@@ -128,7 +128,7 @@ func (j *joiner) grow(need int) bool {
 	return true
 }
 
-// leave moves the message out of ReplyTo, whose Call has ended.
+// leave moves the message out of ReplyTo, because its Call has returned.
 func (j *joiner) leave() {
 	if !j.grow(max(len(j.buf), 1)) {
 		j.skip()
@@ -141,7 +141,7 @@ func (j *joiner) skip() {
 	j.release()
 }
 
-// release ends the use of the buffer.
+// release gives the buffer back.
 func (j *joiner) release() {
 	if j.into == nil && j.buf != nil {
 		j.giveBack(j.buf)
@@ -149,7 +149,7 @@ func (j *joiner) release() {
 	j.buf, j.into = nil, nil
 }
 
-// reset ends the message.
+// reset discards the message.
 func (j *joiner) reset() {
 	if j.state == joinIdle {
 		return
@@ -159,7 +159,8 @@ func (j *joiner) reset() {
 	j.account.Sequence(false)
 }
 
-// breakOff ends the message unfinished. It returns its XID, and whether it is a Call or a Reply.
+// breakOff discards the unfinished message. It returns its XID, and whether it is a Call or a
+// Reply.
 func (j *joiner) breakOff() (xid uint32, call, reply bool) {
 	xid, rpc := j.xid, j.state != joinIdle && j.kind == header.KindMsg
 	call, reply = rpc && !j.answer, rpc && j.answer
@@ -201,9 +202,9 @@ func (e *Engine) join(a *arrival) bool {
 	return whole
 }
 
-// breakOff ends a message that is being continued, because of a fault other than in an ERROR. If
-// that is a Reply, its Call ends (A8). If it is a Call, and no ERROR is sent for the message that
-// came between, since that is an answer, the ERROR is for the Call (R156, R199).
+// breakOff discards a message that is being continued, because of a fault other than in an ERROR.
+// If that is a Reply, its Call fails (A8). If it is a Call, and no ERROR is sent for the message
+// that came between, since that is an answer, the ERROR is for the Call (R156, R199).
 func (e *Engine) breakOff(a *arrival) {
 	m := &a.r.hdr
 	e.control.forget()
@@ -218,7 +219,7 @@ func (e *Engine) breakOff(a *arrival) {
 	}
 }
 
-// timer ends the connection if a continued message takes too long (T90).
+// timer closes the connection if a continued message takes too long (T90).
 func (j *joiner) timer() {
 	if j.deadline > 0 && j.deadline <= j.now {
 		j.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprintf("the message with XID %#08x was not continued within %v", j.xid, j.cfg.ContinueTimeout)})

@@ -64,8 +64,8 @@ func (rs *responder) readReply(r *Request, i int, p *pending, key uint32) {
 	rs.wantAssembly(r)
 }
 
-// replyRead ends the Call of a Reply that was read or cannot be, unless it was cancelled. Then it
-// queues RDMA_DONE.
+// replyRead completes the Call of a Reply that was read or cannot be, unless it was cancelled. Then
+// it queues RDMA_DONE.
 func (rs *responder) replyRead(r *Request, err error) {
 	c := r.reply.call
 	rs.requester.drop(r.reply)

@@ -21,7 +21,7 @@ import (
 //	    └──────────────────────> versionOffered ──────────┘
 //
 // An answer is a message of the version offered, or ERR_VERS with another version that this end
-// has. If no answer comes in time, or no version is common, the connection ends.
+// has. If no answer comes in time, or no version is common, the connection is closed.
 type negotiation struct {
 	*shared
 	control  *control
@@ -101,7 +101,7 @@ func (n *negotiation) setTerms() {
 	}
 }
 
-// fix ends the negotiation with v, when a message has come.
+// fix completes the negotiation with v, when a message has come.
 func (n *negotiation) fix(v protocol.Version) {
 	n.state, n.deadline = versionFixed, 0
 	if v != n.version {
@@ -221,7 +221,7 @@ func (n *negotiation) changed(b []byte, f *header.Fault) bool {
 	return true
 }
 
-// timer ends the connection if no answer has come in time.
+// timer closes the connection if no answer has come in time.
 func (n *negotiation) timer() {
 	if n.deadline > 0 && n.deadline <= n.now {
 		n.end(&Error{Reason: ErrNoAnswer, Detail: fmt.Sprint(n.cfg.OfferTimeout)})

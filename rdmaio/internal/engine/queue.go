@@ -31,7 +31,7 @@ func (q *queue[T]) trim() {
 	}
 }
 
-// pop removes the first element, of which there must be one.
+// pop removes the first element. The queue must not be empty.
 func (q *queue[T]) pop() T {
 	v := *q.at(0)
 	var zero T

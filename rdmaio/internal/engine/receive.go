@@ -20,7 +20,7 @@ type arrival struct {
 }
 
 // received deals with a message, step by step. A step that returns false has dealt with all of the
-// message, and posted its Receive again unless the connection has ended.
+// message, and posted its Receive again unless the connection is closed.
 //
 //	take ── decode ── admit ── join ── checkKey ── deliver
 func (e *Engine) received(wc *verbs.WC) {
@@ -36,7 +36,7 @@ func (e *Engine) received(wc *verbs.WC) {
 }
 
 // take takes the message out of its Receive, which is not posted any more, or out of lent memory,
-// and no byte behind it (T20).
+// and no byte after it (T20).
 func (e *Engine) take(a *arrival, wc *verbs.WC) bool {
 	e.stats.Received++
 	e.stats.PostedRecvs--
@@ -85,8 +85,8 @@ func (e *Engine) decode(a *arrival) bool {
 	return true
 }
 
-// admit decides what the message is for, and counts its credit. It ends the connection if the peer
-// exceeds its credits, or if the peer must authenticate first.
+// admit decides what the message is for, and counts its credit. It closes the connection if the
+// peer exceeds its credits, or if the peer must authenticate first.
 func (e *Engine) admit(a *arrival) bool {
 	h := &a.r.hdr
 	a.purpose = e.version.Classify(h, a.fault, &e.self)
@@ -103,12 +103,12 @@ func (e *Engine) admit(a *arrival) bool {
 	return true
 }
 
-// checkKey ends the connection if the peer had no right to invalidate the region that this message
-// has invalidated.
+// checkKey closes the connection if the peer had no right to invalidate the region that this
+// message has invalidated.
 func (e *Engine) checkKey(a *arrival) bool {
 	with := ""
 	switch {
-	case e.cfg.Role == Responder: // only the keys of forward Calls may be ended, and it makes none
+	case e.cfg.Role == Responder: // only keys of forward Calls may be invalidated: it makes none
 		with = "a message to the side that accepted the connection"
 	case !e.terms.RemoteInvalidate: // R265, T80
 		with = "a connection on which this was not agreed (RFC 8797 §4.1)"

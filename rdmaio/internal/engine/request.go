@@ -196,7 +196,7 @@ func (s requestState) refusable() bool {
 }
 
 // to moves r to a state. A step that is not in the drawings above Request is a bug of the engine,
-// or an event that the driver must not send, and ends the connection.
+// or an event that the driver must not send, and closes the connection.
 func (rs *responder) to(r *Request, s requestState) {
 	if !s.follows(r.state) {
 		rs.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the message with XID %#08x goes from state %v to %v", r.XID, r.state, s)})
@@ -204,7 +204,7 @@ func (rs *responder) to(r *Request, s requestState) {
 	r.state = s
 }
 
-// release gives r back to the driver: nothing of it is in use.
+// release gives r back to the driver: none of its memory is in use.
 func (rs *responder) release(r *Request) {
 	rs.to(r, released)
 	rs.eff.Release = append(rs.eff.Release, r)

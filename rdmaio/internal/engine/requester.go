@@ -79,7 +79,7 @@ func (rq *requester) sendCall(p *pending) {
 	rq.sends.post(buf, n)
 }
 
-// begun counts a Call of which the first message is about to be sent.
+// begun counts a Call whose first message is about to be sent.
 func (rq *requester) begun(p *pending) {
 	c := p.call
 	c.Sent = true
@@ -113,7 +113,7 @@ func (rq *requester) sendPart(s *sequence) {
 	}
 }
 
-// refused ends a Call with an ERROR of the peer (R119 to R121).
+// refused fails a Call with the peer's ERROR (R119 to R121).
 func (rq *requester) refused(p *pending, err error) {
 	c := p.call
 	rq.drop(p)
@@ -123,12 +123,12 @@ func (rq *requester) refused(p *pending, err error) {
 	}
 }
 
-// cancel ends a Call whose caller no longer waits. If its message was sent, the credit stays in
+// cancel abandons a Call whose caller no longer waits. If its message was sent, the credit stays in
 // use.
 func (rq *requester) cancel(xid uint32, c *Call, left any) {
 	p := rq.table.get(xid)
 	if p == nil || p.call != c {
-		return // it ended meanwhile
+		return // it has returned by now
 	}
 	p.call = nil
 	if p.state == callWaiting {
@@ -208,7 +208,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 }
 
 // into returns the Call whose Reply may be put together in Call.ReplyTo, or nil. A Reply with read
-// chunks may be in use when its Call has ended.
+// chunks may be in use when its Call has returned.
 func (rq *requester) into(xid uint32) *Call {
 	if p := rq.table.get(xid); p != nil && p.state == callSent && p.call != nil && cap(p.call.ReplyTo) > 0 && !rq.legacyReplies() {
 		return p.call
@@ -216,8 +216,8 @@ func (rq *requester) into(xid uint32) *Call {
 	return nil
 }
 
-// early deals with an answer to a Call of which not all parts are sent. It ends the Call after the
-// last part. Only an ERROR may come so early.
+// early deals with an answer to a Call whose parts are not all sent. It completes the Call after
+// the last part. Only an ERROR may come so early.
 func (rq *requester) early(p *pending, m *header.Message, f *header.Fault, key uint32) {
 	if p.call != nil && key != 0 {
 		p.call.InvalidatedKey = key
@@ -236,7 +236,7 @@ func (rq *requester) early(p *pending, m *header.Message, f *header.Fault, key u
 	}
 }
 
-// fail ends a Call, of which the Reply broke off.
+// fail fails a Call whose Reply broke off.
 func (rq *requester) fail(xid uint32, f *header.Fault) {
 	switch p := rq.table.get(xid); {
 	case !p.outstanding():
@@ -247,7 +247,7 @@ func (rq *requester) fail(xid uint32, f *header.Fault) {
 	}
 }
 
-// finish ends a Call whose Reply is good, or is not.
+// finish completes a Call, whether its Reply is good or not.
 func (rq *requester) finish(c *Call, f *header.Fault) {
 	if f == nil {
 		rq.done(c, nil)
@@ -261,7 +261,7 @@ func (rq *requester) finish(c *Call, f *header.Fault) {
 }
 
 // result checks a Reply against its Call, and takes over the lengths (R79 to R81, R83, R85 to R87,
-// R98). Nothing protects a header, so no word of it is used unchecked (RFC 8166 §8.2.2.4; R307).
+// R98). Nothing protects a header, so each word is checked before use (RFC 8166 §8.2.2.4; R307).
 func (rq *requester) result(c *Call, m *header.Message) *header.Fault {
 	var long uint64
 	var f *header.Fault
@@ -281,7 +281,7 @@ func (rq *requester) result(c *Call, m *header.Message) *header.Fault {
 	return head(m.Payload, m.XID, header.Reply)
 }
 
-// head checks that of an RPC message (R16, R151; RFC 8166 §4.5.2; T28).
+// head checks the head of an RPC message (R16, R151; RFC 8166 §4.5.2; T28).
 func head(b []byte, want uint32, msgType header.MsgType) *header.Fault {
 	switch xid, typ, typed := header.RPC(b); {
 	case !typed:
@@ -294,7 +294,7 @@ func head(b []byte, want uint32, msgType header.MsgType) *header.Fault {
 	return nil
 }
 
-// done ends a Call.
+// done completes a Call.
 func (rq *requester) done(c *Call, err error) {
 	if rq.joiner.into == c {
 		rq.joiner.leave()
@@ -317,7 +317,7 @@ func (rq *requester) drop(p *pending) {
 	rq.idle = append(rq.idle, p)
 }
 
-// abandon ends all Calls, in the order of their XIDs.
+// abandon fails all Calls, in the order of their XIDs.
 func (rq *requester) abandon() {
 	for _, p := range rq.table.sorted() {
 		if p.call != nil {

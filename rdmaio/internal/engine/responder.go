@@ -158,7 +158,7 @@ func (rs *responder) releaseCopied() {
 	rs.copied = rs.copied[:0]
 }
 
-// timer ends the connection if an RDMA_DONE is late.
+// timer closes the connection if an RDMA_DONE is late.
 func (rs *responder) timer() {
 	if rs.open && len(rs.awaitingDone) > 0 && rs.awaitingDone[0].deadline <= rs.now { // R109
 		rs.end(&Error{Reason: ErrNoDone, Detail: fmt.Sprintf("XID %#08x, limit %v", rs.awaitingDone[0].XID, rs.cfg.DoneTimeout)})
@@ -172,7 +172,7 @@ func (rs *responder) setDeadline() {
 	}
 }
 
-// abandon loses all Requests when the connection has ended, except those of the driver. posted are
+// abandon loses all Requests when the connection is closed, except the driver's. posted are
 // those that waited for a chain.
 func (rs *responder) abandon(posted []*Request) {
 	// Answers to these could not be sent.

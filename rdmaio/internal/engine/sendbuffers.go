@@ -17,7 +17,7 @@ type sendBuffers struct {
 	shrinkAt time.Duration // when unused ones are returned
 }
 
-// newSendBuffers returns the permanent buffers, of which the first is used first.
+// newSendBuffers returns the permanent buffers, the one to be used first at the front.
 func newSendBuffers(own []Buffer) (s sendBuffers) {
 	s.own = len(own)
 	for i := range own {

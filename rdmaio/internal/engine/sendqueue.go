@@ -25,7 +25,7 @@ type sendQueue struct {
 	sequence   sequence       // being sent
 }
 
-// chain is work requests that are posted together. The last of them is signaled, and its completion
+// chain is work requests that are posted together. The last one is signaled, and its completion
 // completes the chain. A quiet chain has no signaled request: the completion of the next chain
 // completes it, too.
 type chain struct {
@@ -155,7 +155,7 @@ func (sq *sendQueue) waiter(id uint64) *Request {
 	return nil
 }
 
-// timer returns unused buffers, and ends the connection if a chain is late.
+// timer returns unused buffers, and closes the connection if a chain is late.
 func (sq *sendQueue) timer() {
 	sq.shrinkBuffers()
 	trim(&sq.sges)
@@ -174,7 +174,7 @@ func (sq *sendQueue) setDeadline() {
 	}
 }
 
-// abandon empties the queue when the connection has ended. It returns the Requests that waited for
+// abandon empties the queue when the connection is closed. It returns the Requests that waited for
 // chains, in post order.
 func (sq *sendQueue) abandon() (waiters []*Request) {
 	sq.returnBuffers()

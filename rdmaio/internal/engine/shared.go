@@ -27,7 +27,7 @@ type shared struct {
 		n     int
 	}
 
-	delivered uint64 // bytes of messages received and of RDMA Reads completed
+	delivered uint64 // bytes received by messages and by completed RDMA Reads
 
 	account  protocol.Account
 	recvSGL  []verbs.SGE // one for each Receive of Config.Recv
@@ -58,7 +58,7 @@ func (s *shared) postUncounted(i int) {
 	s.stats.PostedRecvs++
 }
 
-// takeLoan makes the memory that the message was received in that of r.
+// takeLoan gives r the memory that the message was received in.
 func (s *shared) takeLoan(r *Request) { r.source.loan, s.loan = s.loan, nil }
 
 // returnLoan returns a loan, if there is one.
@@ -69,7 +69,7 @@ func returnLoan(l *verbs.Loan) {
 	}
 }
 
-// giveBack ends the use of the memory of a continued message.
+// giveBack gives back the memory that a continued message uses.
 func (s *shared) giveBack(b []byte) {
 	s.cfg.Reserve(-cap(b))
 	s.cfg.Memory.Give(b)
@@ -81,8 +81,8 @@ func (s *shared) fault(f *header.Fault) {
 	s.eff.Fault = f
 }
 
-// mayRefuse counts an ERROR to be sent. If there are too many it ends the connection and returns
-// false: only a flood of errors ends a connection, which others may share (RFC 8166 §8.1.4,
+// mayRefuse counts an ERROR to be sent. If there are too many it closes the connection and returns
+// false: only a flood of errors closes a connection, which others may share (RFC 8166 §8.1.4,
 // draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.4; R310).
 func (s *shared) mayRefuse() bool {
 	if s.now-s.refusals.since >= time.Second {
@@ -95,7 +95,7 @@ func (s *shared) mayRefuse() bool {
 	return true
 }
 
-// violated ends the connection: the peer had no right to invalidate this key, which may belong to
+// violated closes the connection: the peer had no right to invalidate this key, which may belong to
 // another Call, now or later (RFC 8797 §4.1; R264, B19).
 func (s *shared) violated(key uint32, with string) {
 	s.stats.FaultyMessages++
@@ -116,7 +116,7 @@ func (s *shared) wake(at time.Duration) {
 	}
 }
 
-// end ends the connection. It gives back all memory that the queue pair cannot access after
+// end closes the connection. It gives back all memory that the queue pair cannot access after
 // Effects.Fail (RFC 8166 §4.4.1; R285). A Request that a handler has is released after its
 // EventReply.
 func (s *shared) end(err error) {

@@ -10,7 +10,7 @@ import (
 // stall is the wait of answers, of a message that is being continued, and of control messages for a
 // credit of the peer. A peer that grants none would keep their memory, and the caller's, for as
 // long as it likes, so the connection then ends as with a peer that accepts no message (T128). Our
-// Calls of which nothing was sent may wait for as long as their callers do.
+// Calls that were not sent, not even in part, may wait for as long as their callers do.
 type stall struct {
 	on       stalled
 	deadline time.Duration // 0: nothing waits for a credit
@@ -45,7 +45,7 @@ func (st *stall) look(e *Engine) {
 	e.wake(st.deadline)
 }
 
-// timer ends the connection if the peer grants no credit in time.
+// timer closes the connection if the peer grants no credit in time.
 func (st *stall) timer(e *Engine) {
 	if e.open && st.deadline > 0 && st.deadline <= e.now {
 		e.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprintf("the peer granted no credit for a message that waits for one within %v", e.cfg.ChainTimeout)})
