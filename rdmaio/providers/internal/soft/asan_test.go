@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Step 5: a read after Free, or of the byte behind, ends the process.
+// Step 5: a read after Free, or of the byte after the buffer, stops the process.
 func TestStep5(t *testing.T) {
 	const chosen = "SOFT_ASAN_FAULT"
 	if what := os.Getenv(chosen); what != "" {

@@ -21,5 +21,5 @@
 // # Locks
 //
 // Locks are taken in this order: a Mutex (the provider's lock), Domain, Region, Device,
-// CompletionQueue. Notifications run while no lock is held.
+// CompletionQueue. Code that runs notifications holds no lock.
 package soft

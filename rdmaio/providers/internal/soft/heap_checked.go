@@ -5,8 +5,8 @@ package soft
 import "fmt"
 
 const (
-	zone       = 64      // bytes before and behind a buffer, at least
-	freedBytes = 1 << 20 // of freed memory of a domain, at most
+	zone       = 64      // bytes before and after a buffer, at least
+	freedBytes = 1 << 20 // bytes of freed memory that a domain keeps, at most
 )
 
 // heap allocates the memory of Alloc between two zones, and keeps freed memory for a while.

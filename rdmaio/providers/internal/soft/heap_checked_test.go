@@ -19,7 +19,7 @@ func panics(f func()) (text string) {
 	return ""
 }
 
-// Step 3 finds a write before or behind a buffer, and one to it after Free. It reports the stack
+// Step 3 finds a write before or after a buffer, and one to it after Free. It reports the stack
 // that allocated the buffer.
 func TestStep3(t *testing.T) {
 	const size = 100

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-const freedBytes = 64 << 20 // of address space of a domain's freed memory, at most
+const freedBytes = 64 << 20 // bytes of addresses that a domain's freed memory takes, at most
 
 var page = syscall.Getpagesize()
 
@@ -20,7 +20,7 @@ type heap struct {
 }
 
 type block struct {
-	mapping, slack []byte // slack: the bytes behind the buffer, because of its alignment
+	mapping, slack []byte // slack: the bytes after the buffer, because of its alignment
 	size           int
 	origin         origin
 }

@@ -21,7 +21,7 @@ func faults(f func()) (fault bool) {
 
 var sink byte
 
-// Step 4: an access before or behind a buffer, or after Free, faults at once, reads too.
+// Step 4: an access before or after a buffer, or after Free, faults at once, reads too.
 func TestStep4(t *testing.T) {
 	pd := newDomain(t)
 	b := alloc(t, pd, 4096-align)

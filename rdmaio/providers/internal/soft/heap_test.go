@@ -78,7 +78,7 @@ func TestRemoteRefusals(t *testing.T) {
 		{"no byte at the end", pd, key, at + 64, 0, verbs.AccessRemoteRead, ""},
 		{"one too many", pd, key, at, 65, verbs.AccessRemoteRead, "range is not within the region"},
 		{"before it", pd, key, at - 1, 1, verbs.AccessRemoteRead, "range is not within the region"},
-		{"behind it", pd, key, at + 64, 1, verbs.AccessRemoteRead, "range is not within the region"},
+		{"after it", pd, key, at + 64, 1, verbs.AccessRemoteRead, "range is not within the region"},
 		{"no right", pd, key, at, 1, verbs.AccessRemoteWrite, "region has no remote-write right"},
 		{"one right of two", pd, key, at, 1, both, Denial("region has no " + both.String() + " right")},
 		{"no such key", pd, key + 1, at, 1, verbs.AccessRemoteRead, "key names no region"},

@@ -9,7 +9,7 @@ import (
 )
 
 // ledger records, in builds that check memory, the stack that created each object of a
-// device. Device.Close adds those of the objects left to its error.
+// device. The error of Device.Close has the stacks of the objects that are left.
 type ledger struct {
 	mu   sync.Mutex
 	made map[any]origin

@@ -284,7 +284,7 @@ func TestClosedObjectsMakeNothing(t *testing.T) {
 	checks(t, map[string][2]error{"AllocPD": {err, verbs.ErrClosed}})
 }
 
-// A region has one key at a time: the device forgets the old ones, and those of regions without a
+// A region has one key at a time: the device forgets the old ones, and keys of regions without a
 // remote right. Memory of a registration on demand ends with it.
 func TestRegistrationsLeaveNothing(t *testing.T) {
 	d, pd, _, _ := newSmall(t)

@@ -12,7 +12,7 @@ import (
 type Region struct {
 	pd *Domain
 
-	use    atomic.Uint64 // see type use; mu is held to change more than the pins
+	use    atomic.Uint64 // see type use; a change of more than the pins needs mu
 	size   atomic.Int64  // size of the memory, for code without a pin
 	access atomic.Uint32 // verbs.Access
 
@@ -62,7 +62,7 @@ func (u use) same(o use) bool { return (u^o)&^(useRegistration-1-useValid) == 0 
 
 func (mr *Region) loadUse() use { return use(mr.use.Load()) }
 
-// expire ends the registration and waits for its pins. mr is locked.
+// expire revokes the registration and waits for its pins. mr is locked.
 func (mr *Region) expire(state verbs.MRState) {
 	mr.state = state
 	mr.use.And(^uint64(useValid))
@@ -206,7 +206,7 @@ func (mr *Region) waitForPins() {
 	mr.mu.Unlock()
 	mr.pd.interrupt()
 	mr.mu.Lock()
-	// Pins of another registration belong to one that was made meanwhile.
+	// Pins of another registration belong to one that was made after this one was revoked.
 	for u := mr.loadUse(); u.pins() > 0 && u.registration() == ended.registration(); u = mr.loadUse() {
 		mr.idle.Wait()
 	}

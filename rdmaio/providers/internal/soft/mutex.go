@@ -19,7 +19,7 @@ type notification struct {
 
 // UnlockNotify unlocks m and runs the notifications that are due. If another goroutine, or
 // an outer call of this one, is running notifications, it leaves them to that one. So a
-// notification may post on its own queue pair, and two ends that respond to each other do
+// notification may post on its own queue pair, and two queue pairs that answer each other do
 // not recurse.
 func (m *Mutex) UnlockNotify() {
 	if m.notifying || len(m.due) == 0 {

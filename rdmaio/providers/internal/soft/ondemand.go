@@ -38,7 +38,7 @@ func (e *Element) provide() Denial {
 	mr.mu.Lock()
 	memory, has := mr.onDemand, mr.bufs[0] != nil
 	mr.mu.Unlock()
-	if has { // from another queue pair of the domain, meanwhile
+	if has { // another queue pair of the domain was first
 		return ""
 	}
 	buf, err := memory()

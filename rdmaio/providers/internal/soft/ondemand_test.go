@@ -32,7 +32,7 @@ func TestOnDemandRace(t *testing.T) {
 	var to atomic.Pointer[target]
 	var stop atomic.Bool
 	var peers sync.WaitGroup
-	for i := range 3 { // each writes to a byte of its own
+	for i := range 3 { // each writes to its own byte
 		peers.Go(func() {
 			for !stop.Load() {
 				at := to.Load()

@@ -40,7 +40,7 @@ func Lower(provider string, a verbs.DeviceAttributes, wish *verbs.DeviceAttribut
 		name  string
 		to    *int
 		wish  int
-		least int // 0: the limit may be none
+		least int // 0: the limit may be 0
 		most  int
 	}{
 		{"MaxSendWR", &a.MaxSendWR, wish.MaxSendWR, 1, a.MaxSendWR},

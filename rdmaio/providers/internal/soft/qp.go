@@ -17,7 +17,7 @@ type QueuePair struct {
 	SendUsed, RecvUsed atomic.Int32 // entries of requests whose completions were not polled
 
 	num   uint32
-	state atomic.Uint32 // a verbs.QPState; the provider's lock is held to change it
+	state atomic.Uint32 // a verbs.QPState; a change needs the provider's lock
 
 	// unreported counts the completed requests of the send queue since the last completion. The
 	// provider's lock guards it.

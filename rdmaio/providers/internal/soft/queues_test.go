@@ -91,11 +91,11 @@ func TestQueuePairsReserveEntries(t *testing.T) {
 	first.ReleaseCQs()
 	first.Unregister()
 	if _, err := newQP(pd, cq, 3, 2); !errors.Is(err, verbs.ErrQueueFull) {
-		t.Errorf("5 entries, while 2 of 6 have completions of a closed queue pair: %v", err)
+		t.Errorf("5 entries, while 2 of 6 still have a closed queue pair's completions: %v", err)
 	}
 	third, err := newQP(pd, cq, 2, 2)
 	if err != nil {
-		t.Fatalf("4 entries, while 2 of 6 have completions of a closed queue pair: %v", err)
+		t.Fatalf("4 entries, while 2 of 6 still have a closed queue pair's completions: %v", err)
 	}
 	wcs := make([]verbs.WC, 4)
 	if n, err := cq.Poll(wcs); n != 3 || err != nil {
@@ -122,8 +122,8 @@ func TestQueuePairsReserveEntries(t *testing.T) {
 	}
 }
 
-// Completions are polled in order, however many there are at a time. Each frees the entries of its
-// request and of the unsignaled ones before it.
+// Completions are polled in order, however many there are at a time. Each frees the entry of its
+// request, and the entries of unsignaled requests before it.
 func TestCompletionsInOrder(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
@@ -340,7 +340,7 @@ func TestFreeAndClose(t *testing.T) {
 	}
 	pd.allocs[&buf[0]] = 40
 	if _, err := pd.RegisterMemory(buf[32:], 0); !errors.Is(err, verbs.ErrNotSupported) {
-		t.Errorf("8 bytes of Alloc, and others behind them: %v", err)
+		t.Errorf("8 bytes of Alloc, and others after them: %v", err)
 	}
 	pd.allocs[&buf[0]] = 64
 	if err := pd.Free(buf); !errors.Is(err, verbs.ErrBusy) {
@@ -380,7 +380,7 @@ func (oneSeed) Read(b []byte) (int, error) {
 }
 
 // A loan has as many bytes as the message, and no more can be reached. It goes back once, and its
-// bytes are not those of the next message.
+// bytes are not used for the next message.
 func TestLoanHasTheSizeOfTheMessage(t *testing.T) {
 	for _, n := range []int{0, 1, 512, 513, 5 << 10, 256 << 10, 256<<10 + 1} {
 		l := Lend(n)

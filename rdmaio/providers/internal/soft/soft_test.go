@@ -47,7 +47,7 @@ func TestKeysOfLiveRegionsAreNotGivenTwice(t *testing.T) {
 	d.keys.counter = 1 << 32
 	fresh := register(t, pd, verbs.AccessRemoteRead)
 	if fresh.RKey() != goneKey {
-		t.Errorf("key %#x after all were used, want that of the second region %#x", fresh.RKey(), goneKey)
+		t.Errorf("key %#x after all were used, want the second region's %#x", fresh.RKey(), goneKey)
 	}
 	if d.Region(old.RKey()) != old {
 		t.Error("a live region's key now names another one")
@@ -60,8 +60,8 @@ type interrupter func()
 func (h interrupter) Interrupt() { h() }
 func (interrupter) Removed()     {}
 
-// Invalidate waits for the pins of the registration that it has ended, not for those of the next
-// one, which another goroutine may have made meanwhile.
+// Invalidate waits for the pins of the registration that it has revoked. Another goroutine may have
+// made the next one before that; Invalidate does not wait for its pins.
 func TestInvalidateWaitsForItsOwnRegistrationOnly(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
