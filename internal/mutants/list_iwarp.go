@@ -77,4 +77,10 @@ var iwarpMutants = []mutant{
 	{"a missing right has another status", "rdmaio/providers/iwarp/terminate.go", "c.Layer == rdmap.LayerDDP && c.Type == ddp.TypeTagged && c.Code <= 3:", "c.Layer == rdmap.LayerDDP && c.Type == ddp.TypeTagged && c.Code < 3:", []string{"rdmaio/providers/iwarp"}},
 	{"no range ends at 2^64", "rdmaio/providers/iwarp/send.go", "if end := r.Addr + uint64(r.Total); r.Total > 0 && end < r.Addr && end != 0 {", "if end := r.Addr + uint64(r.Total); r.Total > 0 && end < r.Addr {", []string{"rdmaio/providers/iwarp"}},
 	{"FPDUs have any length", "rdmaio/providers/iwarp/send.go", "(f.mulpdu-header)&^3", "(f.mulpdu-header)", []string{"rdmaio/providers/iwarp"}},
+	{"a first message must not be a Terminate", "rdmaio/providers/iwarp/receive.go", " && op != rdmap.TerminateOp {", " {", []string{"rdmaio/providers/iwarp"}},
+	{"there is a queue after the last", "rdmaio/providers/iwarp/receive.go", "\tif h.QN > rdmap.QueueTerminate {", "\tif h.QN > rdmap.QueueTerminate+1 {", []string{"rdmaio/providers/iwarp"}},
+	{"a global error of RDMAP is the requester's fault", "rdmaio/providers/iwarp/terminate.go", " || c.Code == 7 || c.Code == 8),", " || c.Code == 7),", []string{"rdmaio/providers/iwarp"}},
+	{"an unknown cause is the requester's fault", "rdmaio/providers/iwarp/terminate.go", "\t\t!c.Known():", "\t\tfalse:", []string{"rdmaio/providers/iwarp"}},
+	{"an indication is sent at once", "rdmaio/providers/iwarp/setup.go", "\t\ttime.Sleep(s.cfg.FirstDelay)", "", []string{"rdmaio/providers/iwarp"}},
+	{"a Terminate has a CRC by the own wish only", "rdmaio/providers/iwarp/setup.go", "mpa.Terms{CRC: !s.cfg.NoCRC || reply.CRC})", "mpa.Terms{CRC: !s.cfg.NoCRC})", []string{"rdmaio/providers/iwarp"}},
 }

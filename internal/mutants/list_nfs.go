@@ -154,4 +154,8 @@ var nfsMutants = []mutant{
 	{"a part of a line stays in the table", "nfs/nfsd/table.go", "\t\treturn errors.Join(err, t.log.Truncate(end))", "\t\t_ = end\n\t\treturn err", nfsdTests},
 	{"a path of the table has one name too many", "nfs/nfsd/table.go", "len(parts) == maxDepth {", "len(parts) > maxDepth {", nfsdTests},
 	{"the reply to a change has the attributes of another object", "nfs/nfsd/names.go", "err == nil && st.ino() == o.ino() {\n\t\t\twcc.After", "err == nil {\n\t\t\twcc.After", nfsdTests},
+	{"READLINK has no attributes", "nfs/nfsd/files.go", "\t\tres.OK.Attributes = o.after()\n\t\tres.Fail.Attributes = res.OK.Attributes", "\t\tres.Fail.Attributes = o.after()", nfsdTests},
+	{"a WRITE has less than its data", "nfs/nfsd/files.go", "\tcase uint64(args.Count) != uint64(len(args.Data)) || !args.Stable.Valid():", "\tcase uint64(args.Count) > uint64(len(args.Data)) || !args.Stable.Valid():", nfsdTests},
+	{"an object without its attributes stays", "nfs/nfsd/names.go", "\t\treturn errors.Join(err, s.root.Remove(path.Join(dir.path, name)))\n\t}\n\treturn nil\n}\n\n// found", "\t\treturn err\n\t}\n\treturn nil\n}\n\n// found", nfsdTests},
+	{"the group of anonymous callers is their user", "nfs/nfsd/server.go", "\tif s.cfg.AnonGID == 0 {\n\t\ts.cfg.AnonGID = 65534\n\t}", "\tif s.cfg.AnonGID == 0 {\n\t\ts.cfg.AnonGID = s.cfg.AnonUID\n\t}", nfsdTests},
 }

@@ -135,4 +135,6 @@ var providerMutants = []mutant{
 	{"a notification of a notification is lost", "rdmaio/providers/internal/soft/mutex.go", "\tfor len(m.due) > 0 {", "\tif len(m.due) > 0 {", softTests},
 	{"one more send than the queue has entries", "rdmaio/providers/internal/soft/request.go", "int(q.SendUsed.Load()) >= q.Cfg.MaxSendWR {", "int(q.SendUsed.Load()) > q.Cfg.MaxSendWR {", softTests},
 	{"a Receive needs no right", "rdmaio/providers/internal/soft/request.go", "int(q.PD.dev.attrs.MaxMessageSize), verbs.AccessLocalWrite}", "int(q.PD.dev.attrs.MaxMessageSize), 0}", softTests},
+	{"a completion queue of one queue closes in use", "rdmaio/providers/internal/soft/cq.go", "\tif cq.users > 0 {", "\tif cq.users > 1 {", softTests},
+	{"half of the rights is enough", "rdmaio/providers/internal/soft/mr.go", "\tcase mr.Access()&need != need:", "\tcase mr.Access()&need == 0:", softTests},
 }
