@@ -52,7 +52,7 @@ func (r *Requester) InFlight() int { return int(r.inFlight) }
 // Granted returns the grant in force.
 func (r *Requester) Granted() int { return int(r.granted) }
 
-// ZeroGrants returns the number of grants of 0.
+// ZeroGrants returns how many grants were zero.
 func (r *Requester) ZeroGrants() uint64 { return r.zero }
 
 // OverGrants returns the number of grants over the limit.

@@ -17,7 +17,7 @@ const (
 // one for a peer that counts Grants otherwise.
 const spare = 2
 
-// V2 is the account of one end of a connection in version 2. It counts the credits that this end
+// V2 is the account of one end in version 2. It counts the credits that this end
 // may use, and the credits that it granted. All messages in one direction share its credits,
 // forward Replies and reverse Calls too (R167, R168; draft-ietf-nfsv4-rpcrdma-version-two-00
 // §4.3.1).
@@ -174,7 +174,7 @@ func (a *V2) Free(c Class) bool {
 }
 
 // expects reports whether this end waits for a message of the peer, or serves its Calls, or the
-// peer sends messages of its own. If not, the peer needs no credit before the next Call, which
+// peer sends other messages. If not, the peer needs no credit before the next Call, which
 // grants one. A Grant that costs nothing is then left out, because some peers count a credit for
 // every Grant (A4).
 func (a *V2) expects() bool { return a.serves || a.talks || a.inFlight > 0 || a.open }
@@ -229,8 +229,8 @@ func (a *V2) low() uint32 {
 
 // Due reports whether a Grant should be sent if no other message can go now: the peer sent a
 // message that left it at most half of the ceiling, and there are credits to grant. An end that
-// keeps no credit waits until the peer has none. So a message that gets no answer gives its credit
-// back, too (draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3; R181).
+// keeps no credit waits until the peer has used all of its credits. So a message that gets no
+// answer gives its credit back, too (draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3; R181).
 func (a *V2) Due() bool {
 	return a.due && a.out <= a.ceiling/2 && a.low() > 0 && a.Free(Grant)
 }

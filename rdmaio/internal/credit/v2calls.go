@@ -34,20 +34,20 @@ func (a *V2) Ended() {
 // Available returns the number of credits left.
 func (a *V2) Available() int { return int(a.free) }
 
-// Granted returns the number of credits left, plus that of Calls in flight, but no more than the
+// Granted returns the number of credits left and of Calls in flight together, but no more than the
 // peer's ceiling lets be in flight (Free).
 func (a *V2) Granted() int { return int(min(a.free+a.inFlight, max(a.limit, a.inFlight))) }
 
 // Outstanding returns the number of credits granted to the peer and not used.
 func (a *V2) Outstanding() int { return int(a.out) }
 
-// InFlight returns the number of Calls of this end in flight.
+// InFlight returns how many of this end's Calls are in flight.
 func (a *V2) InFlight() int { return int(a.inFlight) }
 
 // Busy returns the number of Calls received and not answered.
 func (a *V2) Busy() int { return int(a.busy) }
 
-// ZeroGrants returns the number of grants of 0 that counted as 1.
+// ZeroGrants returns how many zero grants counted as 1.
 func (a *V2) ZeroGrants() uint64 { return a.zero }
 
 // OverGrants returns the number of grants that were reduced to the ceiling.

@@ -13,7 +13,7 @@ type completions struct {
 	armed bool // it will notify of its next completion; guarded by mu
 }
 
-// arrived is called by a completion queue. It runs on a goroutine of the provider, or on that of a
+// arrived is called by a completion queue. It runs on a goroutine of the provider or of a
 // poster. That may be our own: then the runner is further up its stack.
 func (d *Driver) arrived(c *completions) {
 	d.mu.Lock()
@@ -69,7 +69,7 @@ func (d *Driver) gather(events []engine.Event, arm, armSends bool) (_ []engine.E
 
 // cause returns why the queue pair failed, after a completion or a post has shown that it did. A
 // status does not give the message, its size, or the side at fault. Disconnect waits for a failure
-// in progress. If there is none, failure itself is the cause.
+// in progress. Otherwise failure itself is the cause.
 func (d *Driver) cause(failure error) error {
 	_ = d.qp.Disconnect() // the connection ends in any case
 	if why := d.qp.Err(); why != nil && !errors.Is(why, verbs.ErrDisconnected) {

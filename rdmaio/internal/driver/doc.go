@@ -8,9 +8,9 @@
 // # The runner
 //
 // The engine is for one goroutine at a time. A goroutine that posts an event while none runs the
-// engine becomes the runner, and serves all events that arrive meanwhile, so that posts of many
+// engine becomes the runner, and serves all events that arrive while it runs, so that posts of many
 // callers are sent together. All others queue their events and leave. After 64 rounds the runner
-// hands over to a goroutine of its own, so that a caller is not delayed without bound.
+// hands over to a separate goroutine, so that a caller is not delayed without bound.
 //
 //	Post, a completion, the timer
 //	        |

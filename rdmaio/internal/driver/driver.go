@@ -103,8 +103,8 @@ func (d *Driver) Credits() int { return int(d.credits.Load()) }
 // from Effects.
 func (d *Driver) Delivered() uint64 { return d.engine.Delivered() }
 
-// Stop prevents further runs of the engine, which must have ended. It waits until the runner has
-// left and all Requests have ended.
+// Stop prevents further runs of the engine, which must be closed. It waits until the runner has
+// left and all Requests are released.
 func (d *Driver) Stop() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -54,7 +54,8 @@ func (q *requests) drained() bool {
 // drains, and the Request must not be delivered. Only the Owner may call it, from Effects.
 func (d *Driver) BeginRequest() bool { return d.requests.begin() }
 
-// EndRequest ends a Request that BeginRequest counted. Only the Owner may call it, from Effects.
+// EndRequest counts out a Request that BeginRequest counted. Only the Owner may call it, from
+// Effects.
 func (d *Driver) EndRequest() { d.requests.busy-- }
 
 // Unanswered returns the number of Requests that BeginRequest counted and that have no answer.

@@ -41,9 +41,9 @@ func (d *Driver) Queue(ev engine.Event) {
 }
 
 // PostTogether queues an event, and lets other goroutines run before this one runs the engine, so
-// that one post, and one write, takes all their events. A runner takes the event along meanwhile.
-// So only this goroutine waits to be scheduled again, and no other waits for it. It leaves events
-// that came after its own was taken in the queue: their posters come back, too, with more of them.
+// that one post, and one write, takes all their events. If there is a runner, it takes the event
+// along. So only this goroutine waits to be scheduled again, and no other waits for it. It leaves
+// events that came after its own was taken in the queue: their posters come back with more, too.
 func (d *Driver) PostTogether(ev engine.Event) {
 	d.mu.Lock()
 	if d.stopped {
@@ -67,8 +67,8 @@ func (d *Driver) PostTogether(ev engine.Event) {
 	d.run()
 }
 
-// run serves events until there are none, unless another goroutine is the runner. It is called with
-// mu locked, and returns with it unlocked.
+// run serves events until the queue is empty, unless another goroutine is the runner. It is called
+// with mu locked, and returns with it unlocked.
 func (d *Driver) run() {
 	if d.running || d.engine == nil {
 		d.mu.Unlock()

@@ -46,7 +46,8 @@ func (d *Driver) step(events []engine.Event) {
 	}
 }
 
-// refused ends the connection because the provider refused a post with err, and returns the cause.
+// refused closes the connection because the provider refused a post with err, and returns the
+// cause.
 func (d *Driver) refused(err error) error {
 	err = d.cause(err)
 	d.Post(engine.Event{Kind: engine.EventBroken, Err: err})

@@ -46,8 +46,8 @@ func (c *Call) setReply(b []byte) {
 	c.Reply = append(c.ReplyTo[:0], b...)
 }
 
-// Padding describes the padding of a message that was sent as RDMA_MSGP. If Align is 0, there is
-// none.
+// Padding describes the padding of a message that was sent as RDMA_MSGP. An Align of 0 means
+// no padding.
 type Padding struct {
 	Align, Threshold uint32
 	Start            int // offset of the RPC message in the message

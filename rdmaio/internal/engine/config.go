@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Role is the role of this end of the connection in the forward direction, that of the side that
-// dialed. Either end may also have the other role, in the reverse direction (RFC 8167 §2.3).
+// Role is this end's role in the forward direction, in which the end that dialed makes the Calls.
+// Either end may also have the other role, in the reverse direction (RFC 8167 §2.3).
 type Role uint8
 
 // The roles.
@@ -45,7 +45,7 @@ type Config struct {
 	OfferTimeout time.Duration
 	OfferXID     uint32
 
-	// Announce has properties to send with the first set of this end, after those of the version.
+	// Announce has properties to send with this end's first set, after the version's properties.
 	Announce []header.Property
 
 	// Guard returns whether Calls of the peer, and messages of extensions, may be served now. It is
@@ -55,8 +55,8 @@ type Config struct {
 
 	// MaxContinued is the length in bytes of the longest continued message that is received, and
 	// ContinueTimeout the time that it may take. If zero, there is no limit of time. Reserve counts
-	// its memory, in bytes, and gives it back if n is negative; it returns false if there is none.
-	// It must be set if a version continues messages.
+	// its memory, in bytes, and gives it back if n is negative; it returns false if there is too
+	// little. It must be set if a version continues messages.
 	MaxContinued    int
 	ContinueTimeout time.Duration
 	Reserve         func(n int) bool
@@ -82,10 +82,10 @@ type Config struct {
 	DoneTimeout time.Duration
 
 	// Recv has Calls + Serves elements (R270, R271), which any message may use, two more if a
-	// version counts messages (R175), and another Serves of them at a Responder with Legacy, for
-	// RDMA_DONE (R107). They have the largest size that the terms may reach, as do those of Send.
-	// If nil, the provider lends the memory (verbs.RecvWR.Lend): there are Receives of them, and
-	// they have at most ReceiveMost bytes.
+	// version counts messages (R175), and another Serves at a Responder with Legacy, for RDMA_DONE
+	// (R107). Its elements, and those in Send, have the largest size that the terms may reach. If
+	// nil, the provider lends the memory (verbs.RecvWR.Lend): there are then Receives buffers of at
+	// most ReceiveMost bytes.
 	Recv                  []Buffer
 	Receives, ReceiveMost int
 

@@ -83,7 +83,7 @@ func (ct *control) grant() {
 	ct.post(&outgoing{class: protocol.ClassGrant, m: header.Message{Vers: ct.version.Number(), Kind: header.KindGrant}})
 }
 
-// sendProperties queues the properties of this end, and more of them.
+// sendProperties queues this end's properties, and more properties.
 func (ct *control) sendProperties(xid uint32, more []header.Property) {
 	if !ct.announced {
 		more = ct.cfg.Announce
@@ -144,8 +144,8 @@ func (s *shared) otherError(m *header.Message) {
 	s.eff.Others = append(s.eff.Others, Other{XID: m.XID, Answer: true, Payload: bytes.Clone(m.Payload), Err: m.Err})
 }
 
-// refuse queues an ERROR about a message that is no Call in progress. An end that dialed sends none
-// (R193, A8), except about a Call.
+// refuse queues an ERROR about a message other than a Call in progress. An end that dialed sends
+// none (R193, A8), except about a Call.
 func (ct *control) refuse(xid uint32, e header.Error) {
 	ct.pushError(outgoing{class: protocol.ClassError, m: header.Message{
 		XID: xid, Vers: ct.version.Number(), Kind: header.KindError, Answer: true, Err: e,

@@ -68,9 +68,9 @@
 // go before it (R158, R164). A Call that is cancelled between its parts is sent to its end.
 //
 // Of a continued message that comes, the memory is reserved before it is allocated, about twice the
-// bytes received at most (R162). One that is too long is passed over to its end. Any message that
-// is no part of it, apart from grants and ERRORs, is a fault that ends both (R156). If it is a
-// Reply, its Call ends (A8). The end that dialed sends no ERROR, except about a Call (R193).
+// bytes received at most (R162). One that is too long is passed over to its end. Any other message,
+// apart from grants and ERRORs, is a fault, and both are discarded (R156). If the continued one is
+// a Reply, its Call fails (A8). The end that dialed sends no ERROR, except about a Call (R193).
 //
 // A Call names the one key that its Reply may invalidate, with its last part (R259, R260).
 package engine

@@ -109,7 +109,7 @@ func (j *joiner) take(b []byte) {
 // leastJoined is the size in bytes of the smallest buffer.
 const leastJoined = 8 << 10
 
-// grow moves the message to a buffer of at least need bytes, of which most are received already:
+// grow moves the message to a buffer of at least need bytes. Most are received already:
 // the length is a power of two, for use again (R324). It returns false if there is no memory.
 func (j *joiner) grow(need int) bool {
 	had := cap(j.buf)

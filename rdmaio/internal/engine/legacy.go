@@ -112,7 +112,7 @@ func (rs *responder) sendDone(r *Request) {
 }
 
 // deferAnswer defers an answer with read chunks until there is a Receive for its RDMA_DONE.
-// Meanwhile the peer's Call keeps its credit; the answer is sent when the peer has read others
+// Until then the peer's Call keeps its credit; the answer is sent when the peer has read others
 // (§11; R107, R108).
 func (rs *responder) deferAnswer(r *Request) {
 	rs.to(r, deferred)

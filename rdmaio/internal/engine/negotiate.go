@@ -42,8 +42,8 @@ const (
 	versionFixed
 )
 
-// start begins with the version that this end prefers, which is also that of the messages sent
-// before there is another.
+// start begins with the version that this end prefers, which the first messages have, too, until
+// there is another.
 func (n *negotiation) start() {
 	first := n.cfg.Versions[0]
 	n.version, n.base = first, header.DefaultTerms()

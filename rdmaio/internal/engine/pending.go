@@ -18,9 +18,9 @@ import (
 //	                    └──────────────────────────────────────────────────────┘
 //
 // A Call whose message does not fit goes from callWaiting to callIdle, too. EventCancel of a Call
-// that was sent, or of which a part was, sets call to nil and does not change the state: the credit
-// is in use until the Reply (R135). When the connection ends, requester.abandon ends all Calls
-// without these steps.
+// that was sent, even in part, sets call to nil and does not change the state: the credit
+// is in use until the Reply (R135). When the connection is closed, requester.abandon fails all
+// Calls without these steps.
 type pending struct {
 	state   callState
 	xid     uint32

@@ -48,7 +48,7 @@ import (
 //   - A Reply is never delivered. When it is whole, or cannot be used, it goes to doneQueued from
 //     the same states as a refused Call, except delivered. When RDMA_DONE is posted it goes to
 //     doneSent, and when that Send has completed to released.
-//   - When the connection ends, every Request goes to released, those of the driver at their
+//   - When the connection closes, every Request goes to released, the driver's Requests at their
 //     EventAssembly or EventReply.
 //
 // The Step after the one that releases a Request makes it idle.
@@ -69,7 +69,7 @@ type Request struct {
 
 	// Assembly is the assembly buffer, set by the driver before EventAssembly. It may be shorter
 	// than AssemblySize, but must be longer than AssemblyFilled: when it is full the engine asks
-	// for a longer one, whose first AssemblyFilled bytes must be those of the buffer before.
+	// for a longer one, whose first AssemblyFilled bytes must be copied from the buffer before.
 	Assembly Buffer
 
 	Answer Answer // set by the driver before EventReply

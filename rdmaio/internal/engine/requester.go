@@ -143,7 +143,7 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 	}
 	rq.stats.Abandoned++
 	c.Abandoned, p.left = true, left
-	switch { // its Reply may have come already, and have ended one
+	switch { // its Reply may have come already, and invalidated one
 	case rq.terms.CallNamesKey:
 		p.keys = append(p.keys, c.NamedKey)
 	case rq.terms.RemoteInvalidate && rq.cfg.Role == Requester:
@@ -152,8 +152,9 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 	rq.done(c, nil) // the caller knows why
 }
 
-// response deals with an answer to one of our Calls, decoded into r, which ended key; 0 is none. If
-// it is a Reply with read chunks, response returns the Call, which has not ended; otherwise nil.
+// response deals with an answer to one of our Calls, decoded into r, which invalidated key, or no
+// key if it is 0. If it is a Reply with read chunks, response returns the Call, which is still in
+// progress; otherwise nil.
 func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending {
 	m := &r.hdr
 	p := rq.table.get(m.XID)

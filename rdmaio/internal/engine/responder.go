@@ -9,7 +9,7 @@ import (
 )
 
 // responder serves the peer's Calls: it accepts, assembles and answers them, and grants credits for
-// them. Their XIDs are another space than those of our Calls, and need no table (R268). With
+// them. Their XIDs are a space apart from our Calls' XIDs, and need no table (R268). With
 // Config.Legacy it also assembles the Replies with read chunks to our Calls.
 type responder struct {
 	*shared

@@ -21,7 +21,7 @@ func (l *Lists) HasKey(key uint32) bool {
 	return l.find(func(s *Segment) bool { return s.Handle == key }) != 0
 }
 
-// FirstKey returns the handle of the first segment of at least one byte, or 0 if there is none.
+// FirstKey returns the handle of the first segment that is not empty, or 0 if all are empty.
 func (l *Lists) FirstKey() uint32 { return l.find(func(s *Segment) bool { return s.Length > 0 }) }
 
 // find returns the handle of the first segment that match accepts, or 0.

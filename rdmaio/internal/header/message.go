@@ -70,7 +70,7 @@ func (l *Lists) Reset() {
 }
 
 // AddWrite appends a write chunk of n segments and returns it. The caller sets the segments: they
-// may be those of an earlier chunk, whose memory AddWrite reuses.
+// may have the values of an earlier chunk, whose memory AddWrite reuses.
 func (l *Lists) AddWrite(n int) []Segment {
 	k := len(l.Writes)
 	if k < cap(l.Writes) {
@@ -86,7 +86,7 @@ func (l *Lists) AddWrite(n int) []Segment {
 	return l.Writes[k]
 }
 
-// Clone returns a copy of the lists with memory of its own.
+// Clone returns a copy of the lists that shares no memory with them.
 func (l *Lists) Clone() Lists {
 	c := Lists{Reads: slices.Clone(l.Reads), Reply: slices.Clone(l.Reply), HasReply: l.HasReply}
 	for _, w := range l.Writes {
@@ -163,14 +163,14 @@ type Message struct {
 	Props []Property
 
 	// Type is the header type of a KindOther message. In a message to be encoded, its body and what
-	// follows it is in Payload. In a decoded one, Body is the body, in memory of its own, and
+	// follows it is in Payload. In a decoded one, Body is the body, in separate memory, and
 	// Payload what follows it.
 	Type uint32
 	Body any
 
 	// Answer is the RESPONSE flag of version 2: the receiver of the message has made the XID.
 	Answer bool
-	// More means that the payload, or the set of properties, goes on in the next message.
+	// More means that the payload, or the set of properties, continues in the next message.
 	More bool
 	// Flags are the flags of a KindOther message other than these two.
 	Flags uint32

@@ -5,7 +5,7 @@ package header
 const LeastInline = 1024
 
 // Terms are the negotiated limits of a connection, as seen from one end. Send of one end is Recv of
-// the other, whichever end makes the Call, so reverse Calls need no thresholds of their own
+// the other, whichever end makes the Call, so reverse Calls need no other thresholds
 // (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.2; R38, R39).
 type Terms struct {
 	Send, Recv int // inline thresholds, bytes, header included (RFC 8166 §3.3.2)
@@ -18,13 +18,13 @@ type Terms struct {
 	RemoteInvalidate, CallNamesKey bool
 
 	// Reads is the number of RDMA Reads that this end may have in progress. If zero, only the queue
-	// pair limits it. If negative, there must be none.
+	// pair limits it. If negative, it must have none in progress.
 	Reads int
 	// NoReadChunks means that the other end makes no RDMA Reads, so this end must not send read
 	// chunks.
 	NoReadChunks bool
 
-	// SegmentSize is the number of bytes of the longest segment that the other end takes, and
+	// SegmentSize is the length in bytes of the longest segment that the other end takes, and
 	// Segments the number of segments that a header of this end may have. If zero, there is no
 	// agreed limit (version 2, properties 3 and 4).
 	SegmentSize, Segments int

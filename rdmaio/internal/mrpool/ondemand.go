@@ -83,8 +83,8 @@ func (p *Pool) takeDemand() (*demand, error) {
 	return d, nil
 }
 
-// keptDemand returns a kept demand, or nil if there is none. The error is verbs.ErrNotSupported if
-// there can be none.
+// keptDemand returns a kept demand, or nil without one. The error is verbs.ErrNotSupported if the
+// provider has no such memory.
 func (p *Pool) keptDemand() (*demand, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

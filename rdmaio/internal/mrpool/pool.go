@@ -27,7 +27,7 @@ const (
 	classes  = 4*21 + 1 // 21 doublings from smallest to largest
 )
 
-// Size returns the number of bytes in the memory of a Buffer of n bytes.
+// Size returns how many bytes of memory a Buffer of n bytes uses.
 func Size(n int) int {
 	_, size := classOf(n)
 	return size
@@ -88,7 +88,7 @@ type Pool struct {
 type Stats struct {
 	Registrations uint64 // by Register and RegisterOwn, except for local copies
 	Remote        uint64 // of these, those with a right for the peer
-	Revocations   uint64 // of these, those that Release or Revoked has ended
+	Revocations   uint64 // of these, those that Release or Revoked has invalidated
 	Staged        uint64 // bytes copied without Config.Heap, or by Detach or Collect
 	Regions       int    // region objects that exist for these
 	Buffers       int    // buffers that exist
@@ -103,7 +103,7 @@ func New(pd verbs.ProtectionDomain, cfg Config) *Pool {
 	return p
 }
 
-// Region is a valid region of a caller's memory, of a copy of it, or of memory of the Pool.
+// Region is a valid region. Its memory is the caller's, or a copy, or belongs to the Pool.
 type Region struct {
 	verbs.MemoryRegion
 	stage  *Buffer // the copy; for RegisterOwn the memory itself
@@ -113,7 +113,7 @@ type Region struct {
 	local  bool    // it is the region of stage itself
 }
 
-// Len returns the number of bytes of the region.
+// Len returns the region's length in bytes.
 func (r *Region) Len() int {
 	if r.demand != nil {
 		return r.demand.size
@@ -154,7 +154,7 @@ func (p *Pool) RegisterCopy(buf []byte, access verbs.Access) (Region, error) {
 	return Region{MemoryRegion: mr, stage: b, remote: true}, nil
 }
 
-// Unstage ends the use of a released region. If it is of a copy, Unstage copies the first n bytes
+// Unstage gives up a released region. If its memory is a copy, Unstage copies the first n bytes
 // to the memory that was registered.
 func (p *Pool) Unstage(r *Region, n int) error {
 	if r.stage == nil {
@@ -164,7 +164,7 @@ func (p *Pool) Unstage(r *Region, n int) error {
 	return p.Put(r.stage)
 }
 
-// RegisterOwn returns a valid region of n bytes of the Pool's own memory. The caller gives it back
+// RegisterOwn returns a valid region with n bytes of the Pool's memory. The caller gives it back
 // with Release and then Collect.
 func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
 	b, err := p.Buffer(n)
@@ -178,7 +178,7 @@ func (p *Pool) RegisterOwn(n int, access verbs.Access) (Region, error) {
 	return Region{MemoryRegion: mr, stage: b, remote: access.Remote()}, nil
 }
 
-// Collect ends the use of a released region of RegisterOwn. It appends the first n bytes of the
+// Collect gives up a released region that RegisterOwn returned. It appends the first n bytes of the
 // region to to. They are zeros if the peer has written nothing.
 func (p *Pool) Collect(r *Region, to []byte, n int) ([]byte, error) {
 	if r.demand != nil {

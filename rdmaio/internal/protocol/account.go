@@ -2,7 +2,7 @@ package protocol
 
 import "github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 
-// Account counts the credits of one end of a connection, in both directions. What a credit is
+// Account counts one end's credits, in both directions. What a credit is
 // depends on the version: version 1 counts Calls (RFC 8166 §3.3.1), version 2 every message
 // (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.1). An Account has no lock and no clock.
 type Account interface {

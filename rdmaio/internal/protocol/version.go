@@ -18,7 +18,7 @@ type Version interface {
 	// returns an error that is xdr.ErrBuffer.
 	Append(b []byte, m *header.Message) ([]byte, error)
 
-	// Overhead returns the length in bytes of the header of a message with these lists, before
+	// Overhead returns the length in bytes of a message's header with these lists, before
 	// inline data (RFC 8166 §3.3.2).
 	Overhead(l *header.Lists) int
 
@@ -53,7 +53,7 @@ type Version interface {
 	// no properties. The slice belongs to the version.
 	Properties() []header.Property
 
-	// Learn judges a whole set of properties of the peer, and applies all of it or, if it returns a
+	// Learn judges a whole set of the peer's properties, and applies all of it or, if it returns a
 	// fault, nothing.
 	Learn(set []header.Property) (Learned, *header.Fault)
 }
@@ -62,13 +62,13 @@ type Version interface {
 type AccountConfig struct {
 	End *End
 
-	// Calls is the number of Calls of this end that may be in flight, and Serves that of the peer.
+	// Calls is the number of this end's Calls that may be in flight, and Serves the peer's number.
 	Calls, Serves int
 	// Receives is the number of Receives that are posted at the beginning.
 	Receives int
 }
 
-// Learned is the outcome of a set of properties.
+// Learned has the values in a set of properties that concern more than the version.
 type Learned struct {
 	// Auth is the value of the host authentication property, if HasAuth. It is a slice of the set.
 	Auth    []byte

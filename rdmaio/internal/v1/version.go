@@ -26,7 +26,7 @@ func (*Version) Number() uint32 { return Number }
 // Overhead implements protocol.Version.
 func (*Version) Overhead(l *header.Lists) int { return header.PrefixSize + l.Size() }
 
-// Refusal implements protocol.Version: a version that is not supported has a code of its own, and
+// Refusal implements protocol.Version: a version that is not supported has a separate code, and
 // all else is ERR_CHUNK (RFC 8166 §4.5; R114, R117, R118).
 func (*Version) Refusal(f *header.Fault) header.Error {
 	switch f.Code {

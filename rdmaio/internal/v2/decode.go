@@ -96,8 +96,8 @@ func (v *Version) prefix(m *header.Message, htype, flags uint32) *header.Fault {
 	return nil
 }
 
-// flags returns the flags besides baseFlags of a header type of an extension. ok is false if there
-// is no such type.
+// flags returns the flags besides baseFlags that an extension's header type has. ok is false if
+// there is no such type.
 func (v *Version) flags(htype uint32) (flags uint32, ok bool) {
 	if v.cfg.Types == nil {
 		return 0, false

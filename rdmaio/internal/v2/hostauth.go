@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// HostAuthRoom returns the size in bytes of the longest value of the host authentication property
-// that fits a message of send bytes, together with the properties in set.
+// HostAuthRoom returns the size in bytes of the longest host authentication property that fits a
+// message of send bytes, together with the properties in set.
 func HostAuthRoom(send int, set []header.Property) int {
 	room := send - prefixSize - 4 - 12 // the number of properties; id and the two lengths
 	for _, p := range set {

@@ -154,7 +154,7 @@ func reverse(level uint32) header.Reverse {
 // from every set, as it may need several rounds (A13, R219).
 //
 // It returns FaultTwice if the set has a known property twice (A14, R228), and FaultProperty
-// if a value is not of the type of its property, or is a level of reverse support that the draft
+// if a value does not have its property's type, or is a level of reverse support that the draft
 // does not have. Unknown properties are skipped (R222), and properties may be in any order (R223).
 // Numbers of no use are replaced (R229): sizes of messages below 4096 count as 4096, a segment size
 // or number of 0 as the default.

@@ -43,8 +43,8 @@ type Config struct {
 	// types of the draft.
 	Types func(htype uint32) (flags uint32, ok bool)
 
-	// Body decodes the body of a message of such a header type, which begins at the start of b. It
-	// returns the bytes after it. If nil, bodies are not decoded.
+	// Body decodes the body of a message that has such a header type, which begins at the start of
+	// b. It returns the bytes after it. If nil, bodies are not decoded.
 	Body func(htype uint32, b []byte) (body any, rest []byte, err error)
 
 	// KnownProperty reports whether a property belongs to an extension (R222), and returns an error
