@@ -113,8 +113,8 @@ func TestCorrectSegmentsAreAccepted(t *testing.T) {
 	}
 }
 
-// draft-williams-rdmatcp-00 §4: responses to our Reads come between the segments of a Write of the
-// peer (R346, R358). After the last of them the stream may end.
+// draft-williams-rdmatcp-00 §4: responses to our Reads come between the segments of the peer's
+// Write (R346, R358). After the last response the stream may end.
 func TestResponsesComeBetweenSegments(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
 	p.put(segment.Header{Type: segment.Write}, nil, nil)
@@ -279,7 +279,7 @@ func TestAnswersAfterTheEnd(t *testing.T) {
 	}
 }
 
-// RawConfig.Control gets the control data of messages of all types and both groups, for whole
+// RawConfig.Control gets the control data of messages in both groups and with all types, for whole
 // messages, and before each is delivered (R341, R351).
 func TestControlData(t *testing.T) {
 	cfg := rawConfig()

@@ -135,7 +135,7 @@ func (a *arena) over(here, there net.Conn, script func(p *peer) []byte) (answer 
 	select {
 	case <-ended:
 	case <-time.After(patience):
-		a.t.Fatal("the connection still stands")
+		a.t.Fatal("the connection is still open")
 	}
 	<-wrote
 	there.Close()
@@ -198,8 +198,8 @@ func TestA1ForeignKey(t *testing.T) {
 	}
 }
 
-// A2: 2^16 guesses around the last key find no region. The first of them are sent, and each ends a
-// connection.
+// A2: 2^16 guesses around the last key find no region. The first guesses are sent, and each breaks
+// a connection.
 func TestA2Guesses(t *testing.T) {
 	const guesses = 1 << 16
 	wired := uint32(1 << 12)
@@ -250,7 +250,7 @@ func TestA2Guesses(t *testing.T) {
 	}
 }
 
-// A2, R301: of 2^20 keys, 10^5 of them valid at once, none occurs twice, and each byte is
+// A2, R301: of 2^20 keys, 10^5 at once are valid and each occurs once, and each byte is
 // distributed as random ones are. With 255 degrees of freedom chi-square exceeds 400 once in 10^8.
 func TestA2Keys(t *testing.T) {
 	live, n := 100_000, 1<<20
@@ -467,7 +467,7 @@ func TestA8Rights(t *testing.T) {
 	}
 }
 
-// A9: two keys of one buffer need two registrations, each of which ends separately. A peer cannot
+// A9: two keys of one buffer need two registrations, which are revoked separately. A peer cannot
 // derive one from the other.
 func TestA9TwoKeys(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{ReceiveTimeout: -1})

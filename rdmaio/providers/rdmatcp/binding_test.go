@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Over TLS 1.3 both ends have the binding of RFC 9266, which no other session has. Over other
-// streams there is none (R308).
+// Over TLS 1.3 both ends have the binding of RFC 9266, which no other session has. A queue pair
+// over another stream has no binding (R308).
 func TestChannelBinding(t *testing.T) {
 	cert := certificate(t)
 	over13 := func(version uint16) (c, s *victim, ends [2]*tls.Conn) {

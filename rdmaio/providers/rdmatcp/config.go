@@ -23,7 +23,7 @@ type Config struct {
 	Raw *RawConfig
 
 	// TLS makes Listen and Dial use TLS, if not nil. It is copied. A listener needs a
-	// certificate. Fields of it that are not set have these defaults:
+	// certificate. Its fields that are not set have these defaults:
 	//
 	//   - MinVersion is TLS 1.3. Earlier versions have no channel binding
 	//     (verbs.ChannelBinder) and no confidential certificates.
@@ -36,7 +36,7 @@ type Config struct {
 
 	// TLSWithoutALPN accepts peers that name no application protocol in TLS. By default
 	// they are refused, because they may speak another protocol. A peer that names
-	// others than those of TLS.NextProtos is refused in any case.
+	// only protocols outside TLS.NextProtos is refused in any case.
 	TLSWithoutALPN bool
 
 	// HandshakeTimeout is the longest time that a connected peer may take to send
@@ -58,24 +58,24 @@ type Config struct {
 
 	// SendTimeout is the longest time that one write of at most 256 KiB may take. If
 	// zero, the default is 30 s. If negative, there is no limit. A write that takes
-	// longer means that the peer does not read, and ends the connection.
+	// longer means that the peer does not read, and breaks the connection.
 	SendTimeout time.Duration
 
 	// PeerTimeout is the time after which the system gives up a peer that no longer
 	// answers, in whole seconds: one that lost its power or its network. If zero, the
 	// default is 30 s. If negative, there is no limit but the system's: on Linux some
-	// 15 minutes while sent data is unacknowledged, and none while there is no
-	// traffic. On Linux it also limits how long a peer may refuse to take data.
+	// 15 minutes while sent data is unacknowledged, and without limit while there
+	// is no traffic. On Linux it also limits how long a peer may refuse to take data.
 	PeerTimeout time.Duration
 
 	// ReceiveTimeout is the longest time that an incoming Send waits for a Receive to
 	// be posted. If zero, the default is 500 ms. If negative, a Send that finds no
-	// Receive ends the connection at once. Nothing else is read from the connection
-	// meanwhile, responses to our Reads included.
+	// Receive breaks the connection at once. During the wait nothing else is read
+	// from the connection, not even responses to our Reads.
 	ReceiveTimeout time.Duration
 
-	// MaxConnections is the largest number of connections of the device, those in
-	// the handshake included. If zero, the default is 65,536. If negative, there is
+	// MaxConnections is the largest number of connections that the device has,
+	// including connections in the handshake. If zero, the default is 65,536. If negative, there is
 	// no limit. A listener closes further connections at once.
 	MaxConnections int
 
@@ -85,9 +85,9 @@ type Config struct {
 	// if it is positive.
 	MaxPerSource int
 
-	// MaxHandshakes is the largest number of connections of a listener that are in
-	// the handshake. If zero, the default is 10,000. If negative, there is no limit.
-	// For one more, the listener closes the oldest.
+	// MaxHandshakes limits the connections of a listener that are in the handshake. If zero, the
+	// default is 10,000. If negative, there is no limit. For one more, the listener closes the
+	// oldest.
 	MaxHandshakes int
 
 	// AcceptRate is the largest number of connections that a listener accepts in a
@@ -118,9 +118,9 @@ type Config struct {
 // RawConfig holds the parameters that both sides of a connection without the profile
 // have agreed on elsewhere. Such a connection has no private data, no SendWithInvalidate, no
 // solicited events, and no reasons for refusing or closing a connection. The content of
-// the peer's control data never ends a connection; its size does (MaxControl).
+// the peer's control data never breaks a connection; its size does (MaxControl).
 type RawConfig struct {
-	// MaxSend is the length of the longest Send of either side, in bytes. If zero,
+	// MaxSend is the length of the longest Send that either side makes, in bytes. If zero,
 	// the default is 16 MiB.
 	MaxSend uint32
 
@@ -132,9 +132,9 @@ type RawConfig struct {
 	// lock held and must not wait.
 	Control func(ControlData)
 
-	// MaxControl is the largest size of the control data of a message, in bytes, in
+	// MaxControl is the largest size of a message's control data, in bytes, in
 	// all its segments. If zero, the default is 64 KiB. If negative, there is no
-	// limit. A larger message ends the connection. It has no effect without Control.
+	// limit. A larger message breaks the connection. It has no effect without Control.
 	MaxControl int
 
 	// Attach returns the 4 bits of the client protocol and the control data to send
@@ -187,7 +187,7 @@ func (c Config) fill() Config {
 // Stats holds the counters of a device since it was opened.
 type Stats struct {
 	Connections int64 // connections that were set up
-	Broken      int64 // those of them that ended with an error of either side
+	Broken      int64 // connections that were set up, and then failed at either side
 
 	Refused          int64 // connections that a listener refused: the sum of the next four
 	RefusedFull      int64 // the device had MaxConnections connections, or was closed or removed

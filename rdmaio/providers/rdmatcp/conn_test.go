@@ -47,7 +47,7 @@ func over(t testing.TB, cfg *rdmatcp.Config, a, b net.Conn) (c, s *victim) {
 	return c, s
 }
 
-// exchange does Writes, Sends and Reads, long and short, and ends the connection in order.
+// exchange does Writes, Sends and Reads, long and short, and closes the connection in order.
 func exchange(t *testing.T, c, s *victim) {
 	t.Helper()
 	for _, n := range []int{0, 1, 4096, rdmatcp.StageLimit + 1, 300_000} {
@@ -270,7 +270,7 @@ func TestReportNamesRead(t *testing.T) {
 	}
 }
 
-// Removing a device ends its connections at both ends.
+// Removing a device breaks its connections at both ends.
 func TestRemovedDeviceEndsItsConnections(t *testing.T) {
 	c, s := newPair(t, nil)
 	ln, err := s.dev.Listen(context.Background(), local)

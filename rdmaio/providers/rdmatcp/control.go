@@ -28,7 +28,7 @@ func (t MessageType) String() string { return segment.Type(t).String() }
 type ControlData struct {
 	QPNum  uint32
 	Type   MessageType
-	Number uint32 // the message's number; that of our Read_Request for a Read_Response
+	Number uint32 // the message's number; of a Read_Response, our Read_Request's
 	Res    uint8  // the 4 bits of the first segment
 	Data   []byte // the data of all segments, in order; valid until the call returns
 }
@@ -60,7 +60,7 @@ func (f *framer) beginControl(h *segment.Header) {
 
 // Control implements stream.Framer: it records the control data of an accepted segment. The parts
 // of a message's control data may come in any of its segments. The profile needs only its own
-// words, and none of a Read_Response. RawConfig.Control gets all. None of it is payload
+// words, and ignores a Read_Response's. RawConfig.Control gets all. None of it is payload
 // (draft-williams-rdmatcp-00 §3.4, CLEN; R351).
 func (f *framer) Control(_ *stream.Frame, control []byte) error {
 	h := &f.head
@@ -84,7 +84,7 @@ func (f *framer) Control(_ *stream.Frame, control []byte) error {
 	return nil
 }
 
-// controlData returns the control data of the open message of the segment's group (§4).
+// controlData returns the control data of the message that is open in the segment's group (§4).
 func (f *framer) controlData(h *segment.Header) *controlData {
 	if h.Type == segment.ReadResponse {
 		return &f.rawControl[1]

@@ -54,7 +54,7 @@ func corrupt(b []byte, r *rand.Rand) {
 }
 
 // Each bit of 100 messages is flipped, and some errors of many bits are made in each. The
-// connection ends, and nothing is delivered, placed or answered.
+// connection breaks, and nothing is delivered, placed or answered.
 func TestA11EveryBit(t *testing.T) {
 	frames, many := 100, 50
 	if testing.Short() || raceDetector {
@@ -96,7 +96,7 @@ func TestA11ManyBits(t *testing.T) {
 	}
 	const key = 0x5eed
 	p := &peer{t: t, id: 0x0123456789abcdef}
-	next := p.whole(segment.Header{}, nil, make([]byte, 200)) // sent behind it
+	next := p.whole(segment.Header{}, nil, make([]byte, 200)) // sent after it
 	var good [][]byte
 	for n := range uint64(100) {
 		b := frame(p, key, n)

@@ -196,10 +196,10 @@ func TestA14Trickle(t *testing.T) {
 	}
 }
 
-// A14: half-open connections cost little memory, and none after HandshakeTimeout.
+// A14: half-open connections cost little memory, and after HandshakeTimeout no memory.
 func TestA14HalfOpen(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	n := 2000
 	if testing.Short() {

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// StageLimit is the size in bytes of the largest payload of a segment that is staged:
+// StageLimit is the most bytes of payload in a segment that is staged:
 // copied into one buffer with its neighbours to be sent, and out of a buffer after its
 // CRC was checked when received. Larger payload is direct, except for bytes that were
 // read ahead.
@@ -67,7 +67,7 @@ func (c *Config) stream(a verbs.DeviceAttributes) stream.Config {
 // provider is the name of the provider in errors.
 const provider = "rdmatcp"
 
-// attributes returns the attributes of a device of this configuration.
+// attributes returns the attributes of a device with this configuration.
 func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a := soft.Attributes(c.Name)
 	a.MaxMRSize, a.MaxRemoteAddr = 1<<32, 1<<32-1 // offsets have 32 bits

@@ -34,7 +34,7 @@
 // payload is staged. Stats counts the bytes of both.
 //
 // Direct payload is placed while its CRC is computed. If the CRC is wrong, the
-// connection ends and the content of the target is undefined, as on any RDMA fabric.
+// connection breaks and the content of the target is undefined, as on any RDMA fabric.
 // No completion, message or invalidation is reported before the CRC of its segment
 // was found right.
 //

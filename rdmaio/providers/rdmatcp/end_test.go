@@ -83,7 +83,7 @@ func TestWaitingRequestsAreRefusedAtClose(t *testing.T) {
 // most 64 KiB besides its posted requests.
 func TestIdleMemory(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	n := min(1000, (descriptors()-scaleRest)/2)
 	if testing.Short() {

@@ -64,7 +64,7 @@ func heap() int64 {
 	return int64(m.HeapAlloc + m.StackInuse)
 }
 
-// A15: a Send without a Receive ends its connection, and another connection of the device
+// A15: a Send without a Receive breaks its connection, and another connection of the device
 // continues.
 func TestA15SendsBeyondReceives(t *testing.T) {
 	dev := device(t, rawConfig())
@@ -148,7 +148,7 @@ func TestA15Neighbour(t *testing.T) {
 			loud += calls()
 			stop()
 		}
-		t.Logf("%.2f of the calls beside a flood of which %d connections were lost; without it slices have %.0f to %.0f calls", loud/quiet, lost.Load(), least, most)
+		t.Logf("%.2f of the calls during a flood that lost %d connections; without it slices have %.0f to %.0f calls", loud/quiet, lost.Load(), least, most)
 		switch {
 		case lost.Load() == 0:
 			t.Fatal("no flood")
@@ -167,7 +167,7 @@ func TestA15Neighbour(t *testing.T) {
 // Their time and memory are limited, and so is the time of one that continues with empty segments.
 func TestA16OpenMessages(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	n := min(1000, (descriptors()-scaleRest)/2)
 	if testing.Short() {
@@ -294,7 +294,7 @@ func TestA17CompletionRoom(t *testing.T) {
 // their entries only. Posts do not wait.
 func TestA18A20NothingTaken(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	p, v := attack(t, device(t, rawConfig()), true)
 	before := heap()
@@ -371,10 +371,10 @@ type writerFunc func(b []byte) (int, error)
 
 func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
-// A connection that has ended holds no buffers, even if its queue pair is not closed.
+// A closed connection holds no buffers, even if its queue pair is not closed.
 func TestNothingKeptAtTheEnd(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	dev := device(t, rawConfig())
 	ln := listen(t, dev)

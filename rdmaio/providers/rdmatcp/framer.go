@@ -24,19 +24,19 @@ type framer struct {
 	res        uint8                 // the 4 bits of the open message's first segment
 	control    [4 * reportWords]byte // the first bytes of its control data
 	controlLen int                   // number of bytes in control
-	rawControl [2]controlData        // of the open messages of both groups, for RawConfig.Control
+	rawControl [2]controlData        // of the open message in each group, for RawConfig.Control
 }
 
 var _ stream.Framer = (*framer)(nil)
 
 // LastBytes implements stream.Framer: it appends the report, unless there is no profile. The report
-// is a message of its own, so it cannot begin inside another one.
+// is a separate message, so it cannot begin inside another one.
 func (f *framer) LastBytes(b []byte, why *stream.Report, sent stream.Progress) []byte {
 	if f.raw != nil || sent == stream.SentPart {
 		return b
 	}
 	number := f.number
-	if sent == stream.BegunOnly { // a message has the last number, and nothing of it was sent
+	if sent == stream.BegunOnly { // a message has the last number, and no segment was sent
 		number--
 	}
 	last := report{reason: reasonOf(why.Reason), number: why.Number, buffer: why.Key}

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/internal/stream"
 )
 
-// The report is a message of its own. It begins after a whole message only, not inside an open one,
+// The report is a separate message. It begins after a whole message only, not inside an open one,
 // and has the number of a message that was not begun.
 func TestLastBytes(t *testing.T) {
 	rest := []byte("what the socket did not take")

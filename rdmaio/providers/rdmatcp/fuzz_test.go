@@ -18,7 +18,7 @@ import (
 //
 //	flags, sizes of control data and payload, number, offset, buffer, length
 //
-// Bits 0 to 2 of flags are the type, 3 begins a message, 4 ends it, 5 takes the next number, 6
+// Bits 0 to 2 of flags are the type, 3 begins a message, 4 completes it, 5 takes the next number, 6
 // names the victim's region, and 7 makes the step so many bytes as the next byte says.
 func (p *peer) steps(key uint32, b []byte) (out []byte) {
 	next := func() (c byte) {
@@ -55,7 +55,7 @@ func (p *peer) steps(key uint32, b []byte) (out []byte) {
 	return out
 }
 
-// seedSteps are steps of a correct peer: Sends of one and of three segments, a Write, a
+// seedSteps are steps of a correct peer: Sends with one segment and with three, a Write, a
 // ReadRequest, a ReadResponse, and bytes.
 var seedSteps = [][]byte{
 	{0x38 | byte(segment.Send), 0, 4, 0, 0, 0, 0, 'd', 'a', 't', 'a', 0x38 | byte(segment.Send), 1, 0, 0, 0, 0, 0, 1, 2, 3, 4},
@@ -159,7 +159,7 @@ func FuzzPeer(f *testing.F) {
 }
 
 // FuzzDial is a hostile server: it answers the hello of a client with any control data, and then
-// sends any segments and bytes, while an RDMA Read and a Receive wait. The connection ends as in
+// sends any segments and bytes, while an RDMA Read and a Receive wait. The connection closes as in
 // FuzzPeer, and no memory changes that is not for the Read, the Receive, or open to the peer.
 //
 //fuzz:floor 250 each execution makes a connection, with its goroutines
@@ -213,14 +213,14 @@ func FuzzDial(f *testing.F) {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if _, err := dev.DialConn(ctx, here, v.qp, nil); err == nil {
-			// It fails if the connection has ended already.
+			// It fails if the connection is closed already.
 			_, _ = v.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMARead, SGL: []verbs.SGE{{MR: mr, Offset: 2 * read, Length: read}}, RKey: 1}})
 			v.ended()
 		}
 		<-wrote
 		v.qp.Close()
 		if bytes.Count(own[:read], []byte{0xa5})+bytes.Count(own[3*read:], []byte{0xa5}) != 2*read {
-			t.Errorf("memory beside the Receive and the Read was written: %x", own)
+			t.Errorf("memory outside the Receive and the Read was written: %x", own)
 		}
 	})
 }

@@ -162,7 +162,7 @@ func TestResponseRules(t *testing.T) {
 			v.fails(verbs.ErrConnectionBroken, tc.want)
 			for i, b := range v.mr.Bytes() {
 				if i >= 100 && b != 0xa5 {
-					t.Fatalf("byte %d behind the sink was written", i)
+					t.Fatalf("byte %d after the sink was written", i)
 				}
 			}
 		})
@@ -294,7 +294,7 @@ func TestLongBadCRC(t *testing.T) {
 	}
 }
 
-// R3: a Send without a Receive, or with one that is too short, ends the connection.
+// R3: a Send without a Receive, or with one that is too short, breaks the connection.
 func TestSendWithoutReceiveEndsTheConnection(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
@@ -331,7 +331,7 @@ func TestSendWithoutReceiveEndsTheConnection(t *testing.T) {
 				}
 			}
 			if rest := v.mr.Bytes()[max(tc.room, 0):]; !bytes.Equal(rest, bytes.Repeat([]byte{0xa5}, len(rest))) {
-				t.Error("bytes behind the Receive were written")
+				t.Error("bytes after the Receive were written")
 			}
 		})
 	}
@@ -351,7 +351,7 @@ func TestLateReceive(t *testing.T) {
 	}
 }
 
-// RFC 5042 §6.4.3.3: one Read more than negotiated ends the connection. The others cost a list of
+// RFC 5042 §6.4.3.3: one Read more than negotiated breaks the connection. The others cost a list of
 // their headers.
 func TestReadDepth(t *testing.T) {
 	p, v := attack(t, device(t, rawConfig()), true)
@@ -392,7 +392,7 @@ func TestReadsInOrder(t *testing.T) {
 			got, last = append(got, payload...), h.End
 		}
 		if !slices.Equal(got, v.mr.Bytes()[i*100:i*100+n]) {
-			t.Fatalf("Read %d: %d bytes, or others than those of the region", i, len(got))
+			t.Fatalf("Read %d: %d bytes, or bytes other than the region's", i, len(got))
 		}
 	}
 }

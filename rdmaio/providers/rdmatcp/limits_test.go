@@ -378,7 +378,7 @@ func TestGoneBeforeHello(t *testing.T) {
 }
 
 // The error quotes the first bytes of a peer that speaks another protocol, and names it if it is a
-// known one, instead of a rule of the segment's format.
+// known one, instead of a rule about the segment's format.
 func TestDialSomethingElse(t *testing.T) {
 	for _, tt := range []struct {
 		banner string
@@ -501,7 +501,7 @@ func TestBothFull(t *testing.T) {
 	wg.Wait()
 }
 
-// AcceptConn returns when its context ends, before or while it waits for the hello, and not only
+// AcceptConn returns when its context is done, before or while it waits for the hello, and not only
 // after HandshakeTimeout.
 func TestAcceptConnGivesUp(t *testing.T) {
 	dev := device(t, &rdmatcp.Config{HandshakeTimeout: time.Hour, Rand: slowReader{rand.Reader}})

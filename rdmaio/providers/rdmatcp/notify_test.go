@@ -82,7 +82,7 @@ func TestNotifiesTogether(t *testing.T) {
 // The same holds for responses to Reads while there is input at hand. If the stream stops within a
 // response, those before it are notified.
 func TestNotifiesBeforeItWaits(t *testing.T) {
-	const size = 10 * rdmatcp.StageLimit // six of them exceed the limit
+	const size = 10 * rdmatcp.StageLimit // six messages exceed the limit
 	for _, tc := range []struct {
 		name  string
 		reads int

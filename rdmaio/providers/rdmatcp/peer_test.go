@@ -129,7 +129,7 @@ func (p *peer) put(h segment.Header, control, payload []byte) {
 	p.write(p.whole(h, control, payload))
 }
 
-// write sends bytes. The victim may close the connection meanwhile.
+// write sends bytes. The victim may close the connection during the write.
 func (p *peer) write(b []byte) {
 	p.conn.SetWriteDeadline(time.Now().Add(patience))
 	p.conn.Write(b)
@@ -158,7 +158,7 @@ func (p *peer) get() (h segment.Header, control, payload []byte) {
 	return h, control, payload
 }
 
-// ended checks that the stream ends after left further bytes.
+// ended checks that the stream is closed after left further bytes.
 func (p *peer) ended() (rest []byte) {
 	p.t.Helper()
 	p.conn.SetReadDeadline(time.Now().Add(patience))
@@ -180,7 +180,7 @@ func (v *victim) fails(wants ...error) {
 	select {
 	case <-v.lost:
 	case <-time.After(patience):
-		v.t.Fatal("the connection still stands")
+		v.t.Fatal("the connection is still open")
 	}
 	for _, want := range wants {
 		if err := v.qp.Err(); !errors.Is(err, want) {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The connection profile adds connection set-up, error reports and remote invalidation
-// to the format, which has none of them.
+// The connection profile adds to the format: connection set-up, error reports and remote
+// invalidation.
 //
 // The first message of each direction is an RDMA_Write of no bytes to buffer 0. Its
 // control data is a hello:
@@ -27,10 +27,10 @@ import (
 const (
 	resSolicited = 0x1 // the Send is a solicited event
 	resControl   = 0x8 // the control data starts with profile words
-	resReport    = 0xf // the Send is a report: why the connection ends
+	resReport    = 0xf // the Send is a report: why the connection is closed
 )
 
-// The profile words of a SendWithInvalidate are an opcode and a key; those of a report
+// The profile words of a SendWithInvalidate are an opcode and a key; a report's
 // are a reason, a message number and a buffer ID.
 const (
 	opInvalidate = 1
@@ -100,7 +100,7 @@ func (p *hello) decode(h *segment.Header, control []byte) error {
 	return nil
 }
 
-// reason is the reason in a report: why its sender ends the connection.
+// reason is the reason in a report: why its sender closes the connection.
 type reason uint32
 
 const (
@@ -174,7 +174,7 @@ func (r reason) status() verbs.Status {
 	return verbs.StatusRemoteOperation
 }
 
-// report is the last message of the side that ends the connection.
+// report is the last message of the side that closes the connection.
 type report struct {
 	reason reason
 	number uint32 // number of the peer's message that caused the end, or 0

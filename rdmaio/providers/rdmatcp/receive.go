@@ -18,7 +18,7 @@ func (f *framer) Wire(prefix []byte) int {
 // HeaderSize implements stream.Framer.
 func (f *framer) HeaderSize(prefix []byte) (int, error) { return segment.Prefix(prefix) }
 
-// kinds has the kind of frame of each type of segment. Accept detects reports.
+// kinds has the kind of frame for each type of segment. Accept detects reports.
 var kinds = [...]stream.Kind{
 	segment.Send:         stream.KindSend,
 	segment.Write:        stream.KindWrite,

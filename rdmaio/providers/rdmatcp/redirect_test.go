@@ -78,7 +78,7 @@ func TestRedirectWithinReceive(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := p.whole(segment.Header{Type: segment.Send}, nil, payload)
-		cut := len(b) - total - 4 + at // the checksum is behind the payload
+		cut := len(b) - total - 4 + at // the checksum follows the payload
 		p.write(b[:cut])
 		time.Sleep(20 * time.Millisecond) // the reader waits for the rest
 		for i := range list {

@@ -222,9 +222,9 @@ func TestManyConnections(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d calls a second over %d connections alone, %d beside %d resting ones", alone, busy, crowded, idle)
+	t.Logf("%d calls a second over %d connections alone, %d with %d resting ones", alone, busy, crowded, idle)
 	if crowded < alone/4 {
-		t.Errorf("%d calls a second over %d connections alone, but %d beside %d resting ones", alone, busy, crowded, idle)
+		t.Errorf("%d calls a second over %d connections alone, but %d with %d resting ones", alone, busy, crowded, idle)
 	}
 
 	child.tell("quit")
@@ -277,7 +277,8 @@ func startScaleClient(t *testing.T, addr string, idle, busy int) *scaleChild {
 	return c
 }
 
-// within ends the process with its stacks, unless the function that it returns is called in time.
+// within stops the process and prints its stacks, unless the function that it returns is called in
+// time.
 func (c *scaleChild) within(limit time.Duration) (done func() bool) {
 	return time.AfterFunc(limit, func() {
 		if c.process.Signal(syscall.SIGQUIT) != nil {
@@ -302,7 +303,7 @@ func (c *scaleChild) expect(what string) (n int) {
 	return n
 }
 
-// rate returns the number of calls of the active connections in a second.
+// rate returns how many calls the active connections make in a second.
 func (c *scaleChild) rate() int {
 	c.t.Helper()
 	c.tell("work")

@@ -41,7 +41,7 @@ func TestConfigReachesStream(t *testing.T) {
 		}
 	}
 	if same != 16 {
-		t.Errorf("%d fields are those of package stream, want 16", same)
+		t.Errorf("%d fields are as in package stream, want 16", same)
 	}
 	if got.Attrs.Name != "a" || got.Addresses || got.NoReports != "" || got.Attach != nil || got.ALPN != ALPN || got.Provider != "rdmatcp" || got.Shape.Whole || got.Shape.SumFirst {
 		t.Errorf("%+v", got)
@@ -89,7 +89,7 @@ func TestNegotiatedDepths(t *testing.T) {
 }
 
 // The negative answers are hellos with a flag each, and the private data of the application.
-// Without the profile there are none.
+// Without the profile nothing is sent.
 func TestNegativeAnswers(t *testing.T) {
 	o := &offer{profile: &profile{}, framer: &framer{number: 9, stream: segment.Stream{ConnID: 5, Known: true}}}
 	for flag, b := range map[uint8][]byte{flagReject: o.Reject([]byte("why")), flagRefused: o.Refuse()} {
@@ -201,7 +201,8 @@ func TestControlOfTheProfile(t *testing.T) {
 	}
 }
 
-// Additions to requests are copied. A LocalInvalidate has none. Those of a wrong size are refused.
+// Additions to requests are copied. A LocalInvalidate has no addition. An addition of a wrong size
+// is refused.
 func TestAdditionsToRequestsAreCopied(t *testing.T) {
 	if (&RawConfig{}).attach() != nil {
 		t.Error("there are additions")
@@ -287,7 +288,7 @@ func TestOutOfRange(t *testing.T) {
 	}
 }
 
-// The header of each segment of each request, with control data in the first one alone.
+// The headers of all segments of a request, with control data in the first one alone.
 func TestSegmentsOfRequests(t *testing.T) {
 	profile, raw := &framer{}, &framer{raw: &RawConfig{}}
 	extra := &controlData{res: 5, data: []byte("abcdefgh")}

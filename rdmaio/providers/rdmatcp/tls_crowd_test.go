@@ -14,7 +14,7 @@ import (
 // whole ClientHello, whatever it announces. After that they cost the state of crypto/tls.
 func TestA14HalfOpenTLS(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	n := 1000
 	if testing.Short() {
@@ -25,7 +25,7 @@ func TestA14HalfOpenTLS(t *testing.T) {
 	first := clientHello(t)
 	for _, tt := range []struct {
 		name    string
-		most    int64 // KiB for the device's end and that of the test
+		most    int64 // KiB for the device's end and the test's
 		answers bool
 		script  func(t *testing.T, c net.Conn)
 	}{

@@ -118,8 +118,8 @@ func tlsAttack(t testing.TB, cfg *rdmatcp.Config, config *tls.Config) (*tls.Conn
 	return conn, sock, v
 }
 
-// After the handshake, records that do not belong to the session end the connection, and so does a
-// part of one that is not continued. A request for renegotiation does, too (TLS 1.2).
+// After the handshake, records that do not belong to the session break the connection, and so does
+// a part of one that is not continued. A request for renegotiation does, too (TLS 1.2).
 func TestTLSRecords(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	record := func(kind byte, n int, body []byte) []byte {
@@ -180,7 +180,7 @@ func TestTLSNeverReads(t *testing.T) {
 	}
 }
 
-// A program that closes its connections and its device ends them in order: Device.Close lets them
+// A program that closes its connections and its device closes them in order: Device.Close lets them
 // send their last bytes.
 func TestTLSExit(t *testing.T) {
 	config := tlstest.NewAuthority(t).Config()

@@ -167,7 +167,7 @@ func TestTLSDisagreements(t *testing.T) {
 			for _, want := range tt.log {
 				log.wants(t, escaped(want))
 			}
-			// A rule of the format would be beside the point.
+			// A rule of the format would mislead.
 			if log.mu.Lock(); strings.Contains(log.b.String(), "segment:") {
 				t.Errorf("log: %s", log.b.String())
 			}

@@ -67,8 +67,8 @@ func stalls(t testing.TB) map[string]func(conn net.Conn) {
 	}
 }
 
-// A client that stops anywhere in the handshake is ended after HandshakeTimeout, which is one limit
-// for TLS and the profile together. It delays neither the listener nor others.
+// A client that stops anywhere in the handshake is cut off after HandshakeTimeout, which is one
+// limit for TLS and the profile together. It delays neither the listener nor others.
 func TestTLSStalls(t *testing.T) {
 	for name, script := range stalls(t) {
 		t.Run(name, func(t *testing.T) {
@@ -105,13 +105,13 @@ func awaitEnd(conn net.Conn) error {
 		return err
 	}
 	if _, err := io.Copy(io.Discard, conn); isTimeout(err) {
-		return errors.New("the connection still stands")
+		return errors.New("the connection is still open")
 	}
 	return nil
 }
 
-// Garbage ends a connection before anything is allocated for it: other protocols, a record that is
-// too long, one of another version, and a hello that cannot be decoded.
+// Garbage breaks a connection before anything is allocated for it: other protocols, a record that
+// is too long, one of another version, and a hello that cannot be decoded.
 func TestTLSGarbage(t *testing.T) {
 	hello := clientHello(t)
 	broken := append([]byte(nil), hello...)

@@ -159,7 +159,7 @@ func TestTLSServerName(t *testing.T) {
 }
 
 // A device resumes sessions of the same server, also with certificates of clients. Each connection
-// has a channel binding of its own.
+// has its own channel binding.
 func TestTLSResumption(t *testing.T) {
 	cfg := &rdmatcp.Config{TLS: tlstest.NewAuthority(t).Config()}
 	client, server := device(t, cfg), device(t, cfg)

@@ -26,7 +26,7 @@ func (v *victim) vanishes() {
 	select {
 	case <-v.lost:
 	case <-time.After(4 * hung):
-		v.t.Fatal("the connection to a peer that vanished still stands")
+		v.t.Fatal("the connection to a peer that vanished is still open")
 	}
 	err := v.qp.Err()
 	if !errors.Is(err, verbs.ErrConnectionBroken) || !errors.Is(err, verbs.StatusError{Status: verbs.StatusRetryExceeded}) {

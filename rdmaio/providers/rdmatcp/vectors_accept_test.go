@@ -10,7 +10,7 @@ var recv = func(n uint32) wc { return wc{verbs.WCRecv, n} }
 
 var read = func(n uint32) wc { return wc{verbs.WCRDMARead, n} }
 
-// Segments that a receiver must accept. Sections are those of draft-williams-rdmatcp-00. R336 to
+// Segments that a receiver must accept. Sections are in draft-williams-rdmatcp-00. R336 to
 // R338, R341, R352, R353, R355.
 func TestVectorsAccepted(t *testing.T) { runVectors(t, accepted) }
 

@@ -90,7 +90,7 @@ func TestVectorsCRC(t *testing.T) {
 	runVectors(t, all)
 }
 
-// flip changes the lowest bit of a byte of a segment.
+// flip changes the lowest bit of a byte in a segment.
 func flip(p *vectorPeer, at int, text string) string {
 	b := p.assemble(text)
 	b[at] ^= 1

@@ -8,12 +8,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/rdmatcp/segment"
 )
 
-// Segments that a receiver must refuse. The error names the rule, the connection ends, and nothing
-// of the bad segment is placed, delivered or answered (R339, R340, R342, R343, R351).
+// Segments that a receiver must refuse. The error names the rule, the connection breaks, and
+// nothing of the bad segment is placed, delivered or answered (R339, R340, R342, R343, R351).
 func TestVectorsRefused(t *testing.T) { runVectors(t, refused) }
 
-// manyReads reads the whole target so often that the sockets cannot buffer the responses, of which
-// at most 16 may be outstanding.
+// manyReads reads the whole target so often that the sockets cannot buffer the responses. At most
+// 16 may be outstanding.
 func manyReads() (wire []string) {
 	for i := range 40 {
 		wire = append(wire, fmt.Sprintf("01 0e 0020 | CID | %08x | ffff 00 00 | KEY | 00000000 | 00040000 | CRC", i))
@@ -189,7 +189,7 @@ var refused = []vector{
 	{name: "Write over the end of the region", says: "range is not within the region (RFC 5042 §6", wire: []string{
 		"01 09 0022 | CID | 00000010 | 0000 00 00 | KEY | 0003fffd | 00000004 | 'ev' 0000 | CRC",
 	}},
-	{name: "Write one byte behind the region", says: "range is not within the region (RFC 5042 §6", wire: []string{
+	{name: "Write one byte after the region", says: "range is not within the region (RFC 5042 §6", wire: []string{
 		"01 0d 0021 | CID | 00000010 | 0000 00 00 | KEY | 00040000 | 00000001 | 'e' 000000 | CRC",
 	}},
 	{name: "Write of 2^32-1 bytes", says: "range is not within the region (RFC 5042 §6", wire: []string{

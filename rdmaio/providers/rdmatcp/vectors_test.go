@@ -104,7 +104,7 @@ func (p *vectorPeer) assemble(text string) (b []byte) {
 		n, err := strconv.Atoi(times)
 		one, err2 := hex.DecodeString(token)
 		if err != nil || err2 != nil {
-			p.t.Fatalf("%q is no byte of a vector", token)
+			p.t.Fatalf("%q is not a byte of a vector", token)
 		}
 		b = append(b, bytes.Repeat(one, n)...)
 	}
@@ -194,7 +194,7 @@ func newVector(t *testing.T, dev *rdmatcp.Device, tc *vector) (*vectorPeer, *vic
 }
 
 // write sends segments in one write, or byte by byte. The device may close the connection
-// meanwhile.
+// during the write.
 func (p *vectorPeer) write(segments [][]byte, slowly bool) {
 	b := bytes.Join(segments, nil)
 	p.conn.SetWriteDeadline(time.Now().Add(patience))
@@ -258,7 +258,7 @@ func (tc *vector) run(t *testing.T, dev *rdmatcp.Device, slowly bool) {
 	}
 }
 
-// stands checks that all input was accepted, and that the connection ends in order when the peer
+// stands checks that all input was accepted, and that the connection closes in order when the peer
 // closes it.
 func (tc *vector) stands(p *vectorPeer, v *victim) {
 	p.t.Helper()

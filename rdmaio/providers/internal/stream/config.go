@@ -122,7 +122,7 @@ const never = 100 * 365 * 24 * time.Hour
 // Stats holds the counters of a device since it was opened. A provider converts it to its own.
 type Stats struct {
 	Connections int64 // connections that were set up
-	Broken      int64 // set up, and closed by an error of either side
+	Broken      int64 // connections that were set up, and then failed at either side
 
 	Refused          int64 // connections that a listener refused: the sum of the next four
 	RefusedFull      int64 // the device had MaxConnections connections, or was closed or removed
