@@ -165,8 +165,8 @@ func sendsOfNothing(n int) (wrs []verbs.SendWR) {
 	return wrs
 }
 
-// The calls of the library that an operation takes. With hardware the calls of memory cost 20
-// microseconds and more, those of events a system call, and posts, polls and arming 0.1
+// The calls of the library that an operation takes. With hardware the calls for memory cost 20
+// microseconds and more, a call for an event is a system call, and posts, polls and arming cost 0.1
 // microseconds each.
 func TestOperationsTakeTheirCalls(t *testing.T) {
 	windows, plain := noQuirks, noQuirks
@@ -215,7 +215,7 @@ func TestOperationsTakeTheirCalls(t *testing.T) {
 	}
 }
 
-// posts posts n requests, of which the device executes none meanwhile.
+// posts posts n requests while the device executes nothing.
 func posts(n int) func(w *costs) func() {
 	return func(w *costs) func() {
 		for i := range n {

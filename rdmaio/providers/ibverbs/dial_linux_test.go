@@ -169,6 +169,29 @@ func TestEndedContextIsTheError(t *testing.T) {
 	}
 }
 
+// The cause of a context is the error of a Dial that waits for the answer to its request.
+func TestCauseOfTheContextIsTheError(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, Config{})
+	c := newSide(t, f.c, verbs.QPConfig{})
+	ln, err := f.s.Listen(t.Context(), "127.0.0.2:0")
+	c.must(err)
+	defer ln.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	dialed := make(chan error, 1)
+	go func() {
+		_, err := f.c.Dial(ctx, ln.Addr(), c.qp, nil)
+		dialed <- err
+	}()
+	req, err := ln.Accept(t.Context())
+	c.must(err)
+	cause := errors.New("the user has left")
+	cancel(cause)
+	if err := <-dialed; !errors.Is(err, cause) {
+		t.Errorf("Dial: %v, want %v", err, cause)
+	}
+	_ = req.Reject(nil) // the peer has gone
+}
+
 func TestDialWithForeignQueuePairIsRefused(t *testing.T) {
 	f := openFake(t, abi.TransportIB, noQuirks, Config{})
 	s := newSide(t, f.s, verbs.QPConfig{})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -182,6 +183,53 @@ func virtual(t *testing.T) int {
 		t.Fatal(err)
 	}
 	return n * os.Getpagesize()
+}
+
+// shared returns the bytes of memory that a child process does not get: what the provider maps.
+func shared(t *testing.T) (n int) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for line := range strings.Lines(string(text)) {
+		switch fields := strings.Fields(line); fields[0] {
+		case "Size:":
+			if size, err = strconv.Atoi(fields[1]); err != nil {
+				t.Fatal(err)
+			}
+		case "VmFlags:":
+			if slices.Contains(fields, "dc") {
+				n += size << 10
+			}
+		}
+	}
+	return n
+}
+
+// A queue pair that cannot be created leaves no memory for its requests.
+func TestMemoryOfAFailedQueuePairIsUnmapped(t *testing.T) {
+	const times, size = 200, 12 << 10 // the size is the least
+	f := openFake(t, abi.TransportIB, noQuirks, Config{})
+	pd := openDomain(t, f)
+	cq, err := f.c.CreateCQ(64, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.client.Fail("ibv_create_cq", syscall.EINVAL, 0, times)
+	before := shared(t)
+	for range times {
+		if _, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, MaxRecvWR: 4, MaxSendSGE: 16}); !errors.Is(err, syscall.EINVAL) {
+			t.Fatalf("CreateQP: %v, want EINVAL", err)
+		}
+	}
+	if grown := shared(t) - before; grown > size*times/2 {
+		t.Errorf("%d KiB more are mapped after %d failures", grown>>10, times)
+	}
+	if err := cq.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Memory that cannot be registered is unmapped.

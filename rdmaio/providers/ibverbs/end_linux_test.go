@@ -230,3 +230,30 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		t.Errorf("the queue pair is in state %v", c.qp.State())
 	}
 }
+
+// A library may report a completion twice. The first one counts.
+func TestSecondCompletionOfARequestIsIgnored(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, noPings)
+	c, _ := connectedSides(t, f)
+	f.client.Device("fake0").Stall(true)
+	c.recv(1, c.region(8, verbs.AccessLocalWrite))
+	c.recv(2, c.region(8, verbs.AccessLocalWrite))
+	for i := range uint64(2) {
+		c.send(verbs.SendWR{WRID: 10 + i, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled})
+	}
+	c.qp.mu.Lock()
+	good, flushed := abi.WC{Status: abi.StatusSuccess}, abi.WC{Status: abi.StatusFlushed}
+	// The oldest ones are open, so both completions find their requests.
+	for _, wc := range []*abi.WC{&good, &flushed} {
+		c.qp.rq.received(c.qp.rq.head+1, wc)
+		c.qp.sent(c.qp.sq.head+1, wc)
+	}
+	if s := c.qp.sq.at(c.qp.sq.head + 1).status; s != verbs.StatusSuccess {
+		t.Errorf("the Write is %v, want success", s)
+	}
+	if s := c.qp.rq.at(c.qp.rq.head + 1).wc.Status; s != verbs.StatusSuccess {
+		t.Errorf("the Receive is %v, want success", s)
+	}
+	c.qp.mu.UnlockNotify()
+	f.client.Device("fake0").Stall(false)
+}

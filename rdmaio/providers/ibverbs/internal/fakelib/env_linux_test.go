@@ -68,6 +68,7 @@ type options struct {
 	Options
 	transport abi.Transport
 	quirks    quirks.Quirks
+	manners   Manners
 	server    *quirks.Quirks // if they differ
 	param     abi.ConnParam
 	unposted  bool
@@ -89,8 +90,8 @@ func newEnv(t *testing.T, o options) *env {
 	if o.server != nil {
 		server = *o.server
 	}
-	e.client = e.newEnd(DeviceOptions{Name: "c0", Transport: o.transport, Quirks: o.quirks})
-	e.server = e.newEnd(DeviceOptions{Name: "s0", Transport: o.transport, Quirks: server})
+	e.client = e.newEnd(DeviceOptions{Name: "c0", Transport: o.transport, Quirks: o.quirks, Manners: o.manners})
+	e.server = e.newEnd(DeviceOptions{Name: "s0", Transport: o.transport, Quirks: server, Manners: o.manners})
 	return e
 }
 

@@ -73,7 +73,7 @@ func (i *interrupted) next(on bool) error {
 	return nil
 }
 
-// manners returns the manners of the process's connection manager: those of its first device.
+// manners returns the manners of the process's connection manager. Its first device has the same.
 func (h *process) manners() Manners {
 	if len(h.devices) == 0 {
 		return Manners{}
@@ -91,7 +91,7 @@ func (d *Device) larger(n int) int {
 
 // flushing is the way in which a queue pair flushes its requests after a failure.
 type flushing struct {
-	failed    bool // a request has failed, and the ones behind it are flushed
+	failed    bool // a request has failed, and the later ones are flushed
 	unflushed int  // requests left without a completion
 	waits     bool // for flushDelay
 	over      bool // flushDelay is over
@@ -156,7 +156,7 @@ func ofQueuePair(t abi.AsyncType) bool {
 	return t >= abi.AsyncQPFatal && t <= asyncPathMigErr || t == asyncLastWQE
 }
 
-// page returns the size of a page of the device's machine.
+// page returns the page size of the device's machine.
 func (d *Device) page() int {
 	if d.pageSize > 0 {
 		return d.pageSize
