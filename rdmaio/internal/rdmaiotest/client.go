@@ -70,18 +70,26 @@ func Rounds() int {
 	return 12
 }
 
-// LoseConns closes a connection of the server, any one, after each pause of at most pause. stop
-// waits until all are closed.
-func LoseConns(server *rdmaio.Server, pause time.Duration) (stop func()) {
+// LoseConns closes a connection of the server, any one, after each pause of at most pause, if
+// answered was increased since the last time: for each Call that was answered, at most one
+// connection is lost, so that Calls are also answered on a slow machine. The first connection is
+// not lost before the client has it: without ClientConfig.WaitForServer that would fail the Calls.
+// stop waits until all are closed.
+func LoseConns(server *rdmaio.Server, pause time.Duration, answered *atomic.Int64) (stop func()) {
 	stopped := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for {
+		for last := int64(0); ; {
 			select {
 			case <-stopped:
 				return
 			case <-time.After(rand.N(pause)):
 			}
+			now := answered.Load()
+			if now == last {
+				continue
+			}
+			last = now
 			if all := server.Conns(); len(all) > 0 {
 				conn := all[rand.N(len(all))]
 				wg.Go(func() { _ = conn.Close() })

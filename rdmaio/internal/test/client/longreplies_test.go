@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,9 +52,10 @@ func TestRandomLongRepliesArrive(t *testing.T) {
 				Conn:         &rdmaio.Config{Credits: 8, RemoteInvalidate: rnd.IntN(2)*2 - 1},
 			})
 			var wg sync.WaitGroup
+			var answered atomic.Int64
 			stop := func() {}
 			if rnd.IntN(2) == 0 {
-				stop = rdmaiotest.LoseConns(server, 15*time.Millisecond)
+				stop = rdmaiotest.LoseConns(server, 15*time.Millisecond, &answered)
 			}
 			for range 10 {
 				wg.Go(func() {
@@ -75,6 +77,7 @@ func TestRandomLongRepliesArrive(t *testing.T) {
 							}
 							continue
 						}
+						answered.Add(1)
 						if got := reply.Message[24:]; !bytes.Equal(got, rdmaiotest.Pattern(len(got), uint64(xid))) {
 							t.Errorf("seed %d: reply of %d bytes is damaged", seed, len(got))
 						}
