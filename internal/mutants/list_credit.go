@@ -53,6 +53,8 @@ var creditMutants = []mutant{
 	{"control wants no buffers", "rdmaio/internal/engine/pump.go", " + e.control.queue.len()\n\tif s :=", " + 0*e.control.queue.len()\n\tif s :=", engineAlone},
 	{"a grant wants no buffer", "rdmaio/internal/engine/pump.go", "e.sends.wantBuffers(max(n, 1))", "e.sends.wantBuffers(n)", engineAlone},
 	{"the last bytes want none", "rdmaio/internal/engine/pump.go", "n += 1 + s.left/e.terms.Send", "n += s.left / e.terms.Send", engineAlone},
+	{"a part in the middle is not joined", "rdmaio/internal/engine/join.go", "a.fault != nil || e.joiner.state != joinIdle || a.r.hdr.More", "a.fault != nil || a.r.hdr.More", engineAlone},
+	{"an answer to the offer is not looked at", "rdmaio/internal/engine/receive.go", "	if (a.fault != nil || n.state == versionOffered) &&", "	if a.fault != nil &&", engineAlone},
 	{"one part too few", "rdmaio/internal/engine/join.go", "j.parts > maxParts", "j.parts >= maxParts", engineAlone},
 	{"one part too many", "rdmaio/internal/engine/join.go", "j.parts > maxParts", "j.parts > maxParts+1", engineAlone},
 	{"a full buffer grows", "rdmaio/internal/engine/join.go", "need > cap(j.buf) && !j.grow(need)", "need >= cap(j.buf) && !j.grow(need)", engineAlone},

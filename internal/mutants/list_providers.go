@@ -53,6 +53,8 @@ var providerMutants = []mutant{
 	{"a Read leaves the turn free", "rdmaio/providers/internal/stream/post.go", "\t\t\tq.reader.turn.resume() // its response comes soon\n", "", streamTests},
 	// Memory and completion queues of software providers.
 	{"an error does not wake a waiter for solicited events", "rdmaio/providers/internal/soft/cq.go", "(solicited || e.wc.Status != verbs.StatusSuccess)", "solicited", memTests},
+	{"a closed queue is armed without an error", "rdmaio/providers/internal/soft/cq.go", "	closed := cq.closed.Load()\n	switch {\n", "	closed := false\n	switch {\n", softTests},
+	{"a Receive that borrows is not checked", "rdmaio/providers/internal/soft/request.go", "return wr.Lend == 0 && int(q.RecvUsed", "return int(q.RecvUsed", softTests},
 	{"arming for solicited events takes back the other", "rdmaio/providers/internal/soft/cq.go", "	case cq.armed == disarmed:\n", "	default:\n", memTests},
 	{"a range before the region", "rdmaio/providers/internal/soft/mr.go", "off > size || uint64(n) > size-off {", "uint64(n) > size-off {", memTests},
 	{"a key of another domain can be ended", "rdmaio/providers/internal/soft/mr.go", "if mr == nil || mr.pd != pd {", "if mr == nil {", memTests},

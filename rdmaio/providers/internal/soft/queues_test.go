@@ -171,6 +171,19 @@ func TestCompletionsInOrder(t *testing.T) {
 	}
 }
 
+// TestClosedQueueCannotBeArmed closes a queue first.
+func TestClosedQueueCannotBeArmed(t *testing.T) {
+	cq, _ := newCQ(t, newDevice(t, 1), 8)
+	if err := cq.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, only := range []bool{false, true} {
+		if err := cq.Arm(only); !errors.Is(err, verbs.ErrClosed) {
+			t.Errorf("Arm(%t) of a closed queue: %v, want %v", only, err, verbs.ErrClosed)
+		}
+	}
+}
+
 // Arm makes the queue notify once: for any completion, or only for those that are solicited or
 // failed. The wider wish holds. A closed queue does not notify.
 func TestArmedQueueNotifiesOnce(t *testing.T) {
