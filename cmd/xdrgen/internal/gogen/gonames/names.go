@@ -180,17 +180,20 @@ func (n *Names) addFields(r *renamer, d *ir.Decl) {
 	for _, a := range d.Arms {
 		add(a.Field)
 	}
-	used, given := map[string]source.Span{}, map[string]bool{}
-	for _, f := range fields {
+	used, given, spelled := map[string]source.Span{}, map[string]bool{}, map[string]bool{}
+	names := r.fields(d, fields)
+	for i, f := range fields {
 		given[r.rename(d.Name+"."+f.Name)] = true
+		spelled[f.Name] = spelled[f.Name] || f.Name == names[i]
 	}
-	for i, g := range r.fields(d, fields) {
-		f := fields[i]
-		if methods[g] && r.rename(d.Name+"."+f.Name) == "" {
+	free := func(g string) bool { return !methods[g] && !used[g].Valid() && !given[g] && !spelled[g] }
+	for i, g := range names {
+		f, met := fields[i], false
+		if r.rename(d.Name+"."+f.Name) == "" {
+			met = methods[g] || !given[g] && (used[g].Valid() || spelled[g] && f.Name != g)
+		}
+		for first := true; met && (first || !free(g)); first = false { // string_ and String
 			g += "_"
-			for used[g].Valid() || given[g] { // string_ beside String
-				g += "_"
-			}
 		}
 		if methods[g] {
 			r.clash(f.Name, d.Name+"."+f.Name, g, source.Span{}, f.Pos)
@@ -200,7 +203,7 @@ func (n *Names) addFields(r *renamer, d *ir.Decl) {
 		}
 		used[g] = f.Pos
 		n.field[f] = g
-		n.explain(f, r.rename(d.Name+"."+f.Name) != "", methods[strings.TrimRight(g, "_")])
+		n.explain(f, r.rename(d.Name+"."+f.Name) != "", met)
 	}
 }
 

@@ -322,6 +322,48 @@ func TestUnderscoreFirst(t *testing.T) {
 	}
 }
 
+// TestFieldsThatDifferByCaseGetUnderscores names fields that are equal in Go: the one that is
+// spelled as in Go keeps the name, wherever it is, and the others get underscores. A name that
+// the sidecar gives to one of them is final, and no other may have it.
+func TestFieldsThatDifferByCaseGetUnderscores(t *testing.T) {
+	for _, tt := range []struct{ x, bind, want string }{
+		{"struct names { int func; int Func; int func_; int n; };", "", "Func_ Func Func__ N"},
+		{"struct names { int Func; int func; int FUNC; };", "", "Func Func_ Func__"},
+		{"struct names { int a; int A; };", "", "A_ A"},
+		{"struct names { int a_b; int aB; int A_b; };", "", "AB AB_ AB__"},
+		{"struct names { int func; int Func; };", "rename names.func Call\n", "Call Func"},
+		{"struct names { int func; int Func; int n; };", "rename names.n Func_\n", "Func__ Func Func_"},
+		{"union names switch (int v) { case 1: int x; case 2: int X; default: void; };", "", "V X_ X"},
+	} {
+		u, b := unitOf(t, tt.x, tt.bind)
+		n := New()
+		if diags := n.Add(u.Decls, b, true); len(diags) > 0 {
+			t.Errorf("%s %q: %v", tt.x, tt.bind, diags)
+			continue
+		}
+		d := u.Decls[0]
+		var got []string
+		if d.Disc != nil {
+			got = append(got, n.Field(d.Disc))
+		}
+		for _, f := range d.Fields {
+			got = append(got, n.Field(f))
+		}
+		for _, a := range d.Arms {
+			if a.Field != nil {
+				got = append(got, n.Field(a.Field))
+			}
+		}
+		if strings.Join(got, " ") != tt.want {
+			t.Errorf("%s %q: %v, want %s", tt.x, tt.bind, got, tt.want)
+		}
+	}
+	u, b := unitOf(t, "struct names { int func; int n; };", "rename names.n Func\n")
+	if diags := New().Add(u.Decls, b, true); len(diags) != 1 || !strings.Contains(diags[0].Message, "which is taken") {
+		t.Errorf("a rename to the name of another field: %v", diags)
+	}
+}
+
 // TestFieldsWithTheNameOfAMethodDiffer checks that fields which would have the name of one method
 // are told apart, by underscores, and from a name that the sidecar gives.
 func TestFieldsWithTheNameOfAMethodDiffer(t *testing.T) {
