@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// shapes runs a benchmark with long FPDUs, as over loopback, and with those of an Ethernet, with
-// and without CRCs. docs/adr/0055-iwarp.md has results.
+// shapes runs a benchmark with long FPDUs, as over loopback, and with FPDUs as over an Ethernet,
+// with and without CRCs. docs/adr/0055-iwarp.md has results.
 func shapes(b *testing.B, run func(b *testing.B, c, s *side)) {
 	for _, shape := range []struct {
 		name string

@@ -23,7 +23,7 @@ type Config struct {
 	Limits *verbs.DeviceAttributes
 
 	// Revision is the revision of MPA that this side asks for as the initiator: 2 for the
-	// enhanced set-up of RFC 6581, which negotiates the depths of Reads, or 1 for that of
+	// enhanced set-up of RFC 6581, which negotiates the depths of Reads, or 1 for the set-up of
 	// RFC 5044. If zero, the default is 2. A responder answers either.
 	Revision int
 
@@ -60,7 +60,7 @@ type Config struct {
 	Without Workaround
 
 	// TLS makes Listen and Dial use TLS, if not nil. It is copied. A listener needs a
-	// certificate. The defaults of its fields are those of package rdmatcp; NextProtos is
+	// certificate. Its fields have the same defaults as in package rdmatcp; NextProtos is
 	// ALPN. Devices in hardware have no TLS. DialConn and AcceptConn do not use it.
 	TLS *tls.Config
 
@@ -86,7 +86,7 @@ type Config struct {
 
 	// SendTimeout is the longest time that one write of at most 256 KiB may take. If
 	// zero, the default is 30 s. If negative, there is no limit. A write that takes
-	// longer means that the peer does not read, and ends the connection.
+	// longer means that the peer does not read, and breaks the connection.
 	SendTimeout time.Duration
 
 	// PeerTimeout is the time after which the system gives up a peer that no longer
@@ -96,12 +96,12 @@ type Config struct {
 
 	// ReceiveTimeout is the longest time that an incoming Send waits for a Receive to be
 	// posted. If zero, the default is 500 ms. If negative, a Send that finds no Receive
-	// ends the connection at once. Nothing else is read from the connection meanwhile,
-	// responses to our Reads included.
+	// breaks the connection at once. During the wait nothing else is read from the connection,
+	// not even responses to our Reads.
 	ReceiveTimeout time.Duration
 
-	// MaxConnections is the largest number of connections of the device, those in the
-	// set-up included. If zero, the default is 65,536. If negative, there is no limit. A
+	// MaxConnections is the largest number of connections that the device has, including
+	// connections in the set-up. If zero, the default is 65,536. If negative, there is no limit. A
 	// listener closes further connections at once.
 	MaxConnections int
 
@@ -111,9 +111,9 @@ type Config struct {
 	// is positive.
 	MaxPerSource int
 
-	// MaxHandshakes is the largest number of connections of a listener that are in the
-	// set-up. If zero, the default is 10,000. If negative, there is no limit. For one
-	// more, the listener closes the oldest.
+	// MaxHandshakes limits the connections of a listener that are in the set-up. If zero, the
+	// default is 10,000. If negative, there is no limit. For one more, the listener closes the
+	// oldest.
 	MaxHandshakes int
 
 	// AcceptRate is the largest number of connections that a listener accepts in a
@@ -164,7 +164,7 @@ func (r RTR) mpa() (set mpa.RTR) {
 	return set
 }
 
-// Workaround is a set of workarounds for faults of other implementations. They cost next
+// Workaround is a set of workarounds for faults that other implementations have. They cost next
 // to nothing, and are used with every peer.
 type Workaround uint8
 
@@ -226,7 +226,7 @@ func (c Config) fill() (Config, error) {
 	return c, nil
 }
 
-// attributes returns the attributes of a device of this configuration.
+// attributes returns the attributes of a device with this configuration.
 func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a := soft.Attributes(c.Name)
 	a.MaxMRSize = 1 << 40

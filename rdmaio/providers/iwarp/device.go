@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Sizes in bytes of the largest payloads of an FPDU that are staged: copied into one buffer with
+// The largest payloads, in bytes, that are staged in an FPDU: copied into one buffer with
 // their neighbours to be sent, and out of a buffer after the CRC was checked when received. Larger
 // payload is direct, except for bytes that were read ahead.
 const (
@@ -120,7 +120,7 @@ func (d *Device) Close() error { return d.stream.Close() }
 // Stats holds the counters of a device since it was opened.
 type Stats struct {
 	Connections int64 // connections that were set up
-	Broken      int64 // those of them that ended with an error of either side
+	Broken      int64 // connections that were set up, and then failed at either side
 
 	Refused          int64 // connections that a listener refused: the sum of the next four
 	RefusedFull      int64 // the device had MaxConnections connections, or was closed or removed

@@ -33,8 +33,8 @@
 //   - A Write has no length on the wire. Each of its FPDUs is checked before its payload is
 //     placed. If a Write begins in the region and ends outside, the first FPDUs are placed.
 //   - A Send or Write completes when it was written to the stream. The peer's error may come
-//     later: it ends the connection, and such a request has completed with success.
+//     later: it breaks the connection, and such a request has completed with success.
 //   - An FPDU of up to 5 KiB is placed after its CRC was checked. The payload of a longer one is
-//     placed while the CRC is computed. If that is wrong, the connection ends, and the content
+//     placed while the CRC is computed. If that is wrong, the connection breaks, and the content
 //     of the target is undefined.
 package iwarp

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp/internal/rdmap"
 )
 
-// Sizes of the header of an FPDU, from ULPDU_Length on, in bytes.
+// Sizes in bytes of the headers of FPDUs, from ULPDU_Length on.
 const (
 	prefixSize      = mpa.LengthSize + 2 // with both control fields
 	taggedSize      = mpa.LengthSize + ddp.TaggedSize
@@ -24,7 +24,7 @@ type framer struct {
 	terms   mpa.Terms
 	without Workaround
 	mulpdu  int
-	sink    uint32 // STag of the sinks of our Reads
+	sink    uint32 // STag of our Reads' sinks
 
 	// Sending.
 	ready bool // this side may send
@@ -47,8 +47,8 @@ type framer struct {
 
 var _ stream.Framer = (*framer)(nil)
 
-// put appends the start of an FPDU: the length of its ULPDU, and the DDP header. n is the number of
-// bytes of the ULPDU behind that header.
+// put appends the start of an FPDU: the length of its ULPDU, and the DDP header. The
+// ULPDU has n bytes after that header.
 func put(b []byte, h *ddp.Header, n int) []byte {
 	var buf [untaggedSize]byte
 	binary.BigEndian.PutUint16(buf[:], uint16(h.Size()+n))

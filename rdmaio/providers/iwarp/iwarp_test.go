@@ -30,7 +30,7 @@ func open(t testing.TB, cfg *iwarp.Config) *iwarp.Device {
 // remove removes a device of this package.
 func remove(d verbs.Device) { d.(*iwarp.Device).Remove() }
 
-// acceptance runs the acceptance suite between two devices of their own configurations.
+// acceptance runs the acceptance suite between two devices, each with its configuration.
 func acceptance(t *testing.T, client, server iwarp.Config) {
 	t.Parallel()
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
@@ -100,7 +100,7 @@ func TestAcceptanceTraced(t *testing.T) {
 	})
 }
 
-// The wrapper that injects faults, with none, changes nothing.
+// The wrapper that injects faults changes nothing if its configuration has no fault.
 func TestAcceptanceWrapped(t *testing.T) {
 	variant(t)
 	t.Parallel()

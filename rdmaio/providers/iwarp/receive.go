@@ -12,8 +12,8 @@ import (
 // Wire implements stream.Receiver.
 func (f *framer) Wire(prefix []byte) int { return mpa.Wire(int(binary.BigEndian.Uint16(prefix))) }
 
-// HeaderSize implements stream.Receiver. The header ends behind the DDP header, or behind the body
-// of a Read Request.
+// HeaderSize implements stream.Receiver. It is the DDP header, and for a Read Request
+// also the body.
 func (f *framer) HeaderSize(prefix []byte) (int, error) {
 	n, err := mpa.Length(prefix)
 	if err != nil {
@@ -54,7 +54,8 @@ func (f *framer) Decode(fr *stream.Frame, b []byte) error {
 	return nil
 }
 
-// Accept implements stream.Receiver. The checks of DDP come before those of RDMAP (RFC 5040 §7.2).
+// Accept implements stream.Receiver. The checks of DDP come before the checks of RDMAP (RFC 5040
+// §7.2).
 func (f *framer) Accept(fr *stream.Frame, oldest *stream.Request) error {
 	h, n := &f.head, f.length-f.head.Size()
 	if err := f.acceptDDP(fr, h, n); err != nil {

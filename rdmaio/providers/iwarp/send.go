@@ -29,9 +29,9 @@ func (f *framer) Begin(r *stream.Request) (impossible string) {
 	return ""
 }
 
-// next returns the payload of the next FPDU of a message of total bytes, of which sent were sent,
-// behind a DDP header of this size. All but a message's last have a multiple of 4 bytes, so that
-// there is no padding between them: siw misreads it if it comes in two TCP segments.
+// next returns the payload of the next FPDU. Its message has total bytes, and sent were sent. The
+// payload follows a DDP header of this size. All but a message's last have a multiple of 4 bytes,
+// so that there is no padding between them: siw misreads it if it comes in two TCP segments.
 func (f *framer) next(header, total, sent int) (n int, last bool) {
 	n = min((f.mulpdu-header)&^3, total-sent)
 	return n, sent+n == total
@@ -75,7 +75,7 @@ func (f *framer) PutRequest(b []byte, r *stream.Request, n int, last bool) []byt
 	return put(b, &h, n)
 }
 
-// putReadRequest appends a Read Request. Its sink is no region: sinkAt recognizes the response.
+// putReadRequest appends a Read Request. Its sink is not a region: sinkAt recognizes the response.
 func (f *framer) putReadRequest(b []byte, r *stream.Request) []byte {
 	sink := f.sinkAt(r)
 	body := rdmap.ReadRequest{SinkSTag: sink.STag, SinkTO: sink.TO, Size: sink.Size, SourceSTag: r.RKey, SourceTO: r.Addr}

@@ -41,7 +41,7 @@ func TestConfigReachesStream(t *testing.T) {
 		}
 	}
 	if same != 16 {
-		t.Errorf("%d fields are those of package stream, want 16", same)
+		t.Errorf("%d fields are as in package stream, want 16", same)
 	}
 	if got.Attrs.Name != "a" || !got.Addresses || got.NoReports != "" || got.Attach != nil || got.ALPN != "iwarp" || got.Provider != "iwarp" {
 		t.Errorf("%+v", got)
@@ -233,7 +233,7 @@ func TestSegmentsOfRequests(t *testing.T) {
 	}
 }
 
-// FPDUs are as long as MULPDU allows, in steps of 4 bytes of payload.
+// FPDUs are as long as MULPDU allows, in steps of 4 payload bytes.
 func TestLengthOfSegments(t *testing.T) {
 	for mulpdu := 128; mulpdu < 136; mulpdu++ {
 		f := &framer{mulpdu: mulpdu}
@@ -256,7 +256,7 @@ func TestLengthOfSegments(t *testing.T) {
 }
 
 // A Terminate of Linux, in which layer and error type have changed places, is read as it was meant.
-// Without the workaround it is read as it stands.
+// Without the workaround it is read literally.
 func TestSwappedTerminateIsRead(t *testing.T) {
 	meant := rdmap.Cause{Layer: rdmap.LayerDDP, Type: ddp.TypeUntagged, Code: 2}
 	swapped := rdmap.Cause{Layer: meant.Type, Type: meant.Layer, Code: meant.Code}
@@ -345,7 +345,7 @@ func TestFirstFPDUOfAnInitiator(t *testing.T) {
 		{"a Write of no bytes as indication", mpa.RTRWrite, rdmap.Write, 0, true, false, stream.KindWrite},
 		{"a Send of a byte", mpa.RTRSend, rdmap.Send, 1, true, true, 0},
 		{"a Write of a byte", mpa.RTRWrite, rdmap.Write, 1, true, true, 0},
-		{"a Send of no bytes that goes on", mpa.RTRSend, rdmap.Send, 0, false, true, 0},
+		{"a Send of no bytes that is continued", mpa.RTRSend, rdmap.Send, 0, false, true, 0},
 		{"a Send without a peer-to-peer model", 0, rdmap.Send, 1, true, false, stream.KindSend},
 		{"a Send of no bytes without it", 0, rdmap.Send, 0, true, false, stream.KindSend},
 		{"a solicited Send", mpa.RTRSend, rdmap.SendSE, 0, true, true, 0},

@@ -192,7 +192,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &e) && e.Timeout()
 }
 
-// An initiator does not send before FirstDelay. Requests posted meanwhile are sent in order.
+// An initiator does not send before FirstDelay. Requests posted before that are sent in order.
 func TestFirstDelay(t *testing.T) {
 	const delay = 50 * time.Millisecond
 	s, peer, err := initiate(t, &iwarp.Config{FirstDelay: delay}, accepts)
@@ -228,12 +228,12 @@ func TestRefusedReplies(t *testing.T) {
 		want  error
 		text  string
 	}{
-		"no reply":         {mpa.Frame{}, verbs.ErrPeerDisconnected, "Config.Revision"},
-		"revision 1":       {mpa.Frame{Revision: 1}, mpa.RevisionChanged, "RFC 6581 §10"},
-		"not enhanced":     {mpa.Frame{Revision: 2}, mpa.NotEnhanced, "RFC 6581 §10"},
-		"markers":          {mpa.Frame{Revision: 2, Enhanced: true, Markers: true}, mpa.MarkersRefused, "Markers"},
-		"more Reads of it": {mpa.Frame{Revision: 2, Enhanced: true, Setup: mpa.Setup{ORD: 17}}, mpa.InsufficientIRD, "RFC 6581 §9.1"},
-		"rejected":         {mpa.Frame{Revision: 2, Enhanced: true, Reject: true, Private: []byte("no")}, &verbs.RejectedError{}, ""},
+		"no reply":     {mpa.Frame{}, verbs.ErrPeerDisconnected, "Config.Revision"},
+		"revision 1":   {mpa.Frame{Revision: 1}, mpa.RevisionChanged, "RFC 6581 §10"},
+		"not enhanced": {mpa.Frame{Revision: 2}, mpa.NotEnhanced, "RFC 6581 §10"},
+		"markers":      {mpa.Frame{Revision: 2, Enhanced: true, Markers: true}, mpa.MarkersRefused, "Markers"},
+		"more Reads":   {mpa.Frame{Revision: 2, Enhanced: true, Setup: mpa.Setup{ORD: 17}}, mpa.InsufficientIRD, "RFC 6581 §9.1"},
+		"rejected":     {mpa.Frame{Revision: 2, Enhanced: true, Reject: true, Private: []byte("no")}, &verbs.RejectedError{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, peer, err := initiate(t, nil, tc.reply)
@@ -288,7 +288,7 @@ func TestBadRequestIsRejected(t *testing.T) {
 	}
 }
 
-// In revision 1 all operations work, and depths and private data are those of each side (RFC 5044).
+// In revision 1 all operations work, and each side has its own depths and private data (RFC 5044).
 func TestRevision1(t *testing.T) {
 	i, r := pair(t, &iwarp.Config{Revision: 1}, nil)
 	r.recv(100)
@@ -323,8 +323,8 @@ func TestReasons(t *testing.T) {
 	i.fails(verbs.ErrConnectionBroken, verbs.StatusError{Status: verbs.StatusRemoteInvalidRequest})
 }
 
-// The size of FPDUs follows the TCP segments, or is Config.MULPDU. A stream without segments has a
-// size of its own.
+// The size of FPDUs follows the TCP segments, or is Config.MULPDU. A stream without segments has
+// another size.
 func TestSegmentSize(t *testing.T) {
 	longest := func(t *testing.T, cfg *iwarp.Config, connect func(t *testing.T) (a, b net.Conn)) (n int) {
 		s := newSide(t, device(t, cfg))
@@ -351,7 +351,7 @@ func TestSegmentSize(t *testing.T) {
 			h, payload := fpdu(t, peer)
 			n, last = max(n, len(payload)+h.Size()), h.Last
 			if !last && len(payload)%4 != 0 {
-				t.Fatalf("%d bytes of payload are no multiple of 4", len(payload))
+				t.Fatalf("%d bytes of payload are not a multiple of 4", len(payload))
 			}
 		}
 		return n
@@ -447,7 +447,7 @@ func TestAllocations(t *testing.T) {
 // An idle connection costs little memory, whatever it has carried.
 func TestIdleMemory(t *testing.T) {
 	if raceDetector {
-		t.Skip("the race detector needs memory of its own")
+		t.Skip("the race detector itself needs memory")
 	}
 	heap := func() int64 {
 		runtime.GC()

@@ -26,7 +26,7 @@ type side struct {
 	qp   verbs.QueuePair
 	mr   verbs.MemoryRegion // of sideBytes, with all rights
 	wake chan struct{}
-	lost chan struct{} // closed when the connection has ended
+	lost chan struct{} // closed when the connection is lost
 
 	alarm *time.Timer // of next: a field, which saves allocations, and so is wc
 	wc    [1]verbs.WC
@@ -146,7 +146,7 @@ func pair(t testing.TB, initiator, responder *iwarp.Config) (i, r *side) {
 // sge returns the first n bytes of the side's region.
 func (s *side) sge(n int) []verbs.SGE { return []verbs.SGE{{MR: s.mr, Length: n}} }
 
-// recv posts Receives of n bytes each, one behind the other in the region.
+// recv posts Receives of n bytes each, one after the other in the region.
 func (s *side) recv(sizes ...int) {
 	s.Helper()
 	at := 0
@@ -210,7 +210,7 @@ func (s *side) fails(wants ...error) {
 	select {
 	case <-s.lost:
 	case <-time.After(patience):
-		s.Fatal("the connection still stands")
+		s.Fatal("the connection is still open")
 	}
 	for _, want := range wants {
 		if err := s.qp.Err(); !errors.Is(err, want) {

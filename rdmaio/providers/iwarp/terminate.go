@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The causes of a Terminate that are no breach of a rule. RFC 5044 §8 counts time limits among the
+// The causes of a Terminate that break no rule. RFC 5044 §8 counts time limits among the
 // reasons of a lost connection.
 var (
 	causeSlow   = rdmap.Cause{Layer: rdmap.LayerLLP, Code: 1}

@@ -70,8 +70,8 @@ func TestTerminateBlames(t *testing.T) {
 }
 
 // RFC 5040 §4.8, RFC 5041 §8.2: the cause of our Terminate for each end, and its description: the
-// headers of the segment at hand with the errors of Figure 10, and a Read Request with those of its
-// source.
+// headers of the segment at hand with the errors of Figure 10, and a Read Request with the errors
+// of its source.
 func TestTerminateCauses(t *testing.T) {
 	access := func(op rdmap.Opcode, why soft.Denial) (*framer, stream.Report) {
 		return &framer{op: op}, stream.Report{Reason: stream.ReasonAccess, Denial: why, AtHand: true}
@@ -192,7 +192,7 @@ func TestBeginRequest(t *testing.T) {
 			t.Errorf("%v of %d bytes at %#x: %q, number %d, want %d", tt.op, tt.n, tt.addr, what, r.Number, tt.number)
 		}
 	}
-	// All but the last FPDU have a payload of a multiple of 4 bytes.
+	// All but the last FPDU have a payload whose size is a multiple of 4 bytes.
 	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite} {
 		r := &stream.Request{Request: soft.Request{Opcode: op, Total: 1001}}
 		for last := false; !last; {
