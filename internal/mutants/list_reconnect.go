@@ -102,7 +102,7 @@ var reconnectMutants = []mutant{
 	{"credits of version 2 count as Calls for a stuck connection", "rdmaio/client.go", "Most: min(s.Granted, c.set.calls)}", "Most: s.Granted}", ioTests},
 	{"a Client without a device keeps dialling", "rdmaio/client.go", " || errors.Is(err, verbs.ErrDeviceRemoved)", "", ioTests},
 
-	{"Calls of the server are not a sign of life", "runtime/oncrpc/tcp/request.go", "	c.seen.Received++\n", "", tcpTests},
+	{"Calls of the server are not a sign of life", "runtime/oncrpc/tcp/request.go", "	s.conn.seen.Received++\n", "", tcpTests},
 	{"replies are not a sign of life", "runtime/oncrpc/tcp/call.go", "	c.seen.Received++\n", "", tcpTests},
 	{"a long record is not a sign of life", "runtime/oncrpc/tcp/record.go", "			rd.parts.Add(1)\n", "", tcpTests},
 	{"a rejection by a TCP server is a connection", "runtime/oncrpc/tcp/client.go", "return hasNotRun(conn.Err()) }", "return false }", tcpTests},

@@ -4,7 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
+	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -19,6 +22,21 @@ type pending struct {
 	done  chan struct{} // has room for one
 }
 
+// caller makes Calls on a connection. The connection's mu guards calls, abandoned and seen.
+//
+//	Call ──> slot ──> calls ──┬── reply ───────────────────────────> returns
+//	                          └── abandon: the context is done ──> abandoned, until a reply comes
+type caller struct {
+	conn      *Conn
+	ready     atomic.Bool   // this side may make Calls
+	slots     chan struct{} // has an element for each Call in progress
+	pendings  sync.Pool     // of *pending; its own, for the channels of testing/synctest
+	calls     map[uint32]*pending
+	abandoned xidSet
+	seen      machine.Vitals // Received counts records
+}
+
+// newPending returns a pending for caller.pendings.
 func newPending() any {
 	p := &pending{done: make(chan struct{}, 1)}
 	p.out.call = p
@@ -49,7 +67,7 @@ func (c *Conn) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, erro
 }
 
 // exchange sends a Call and waits for its end.
-func (c *Conn) exchange(ctx context.Context, p *pending) error {
+func (c *caller) exchange(ctx context.Context, p *pending) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -66,8 +84,8 @@ func (c *Conn) exchange(ctx context.Context, p *pending) error {
 		case c.slots <- struct{}{}:
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-c.ctx.Done():
-			return c.Err()
+		case <-c.conn.ctx.Done():
+			return c.conn.Err()
 		}
 	}
 	defer func() { <-c.slots }()
@@ -84,23 +102,23 @@ func (c *Conn) exchange(ctx context.Context, p *pending) error {
 }
 
 // begin queues a Call.
-func (c *Conn) begin(p *pending) error {
+func (c *caller) begin(p *pending) error {
 	xid := p.call.XID()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err != nil {
-		return c.err
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
+	if c.conn.err != nil {
+		return c.conn.err
 	}
-	if c.plainOnly() {
+	if c.conn.plainOnly() {
 		return fmt.Errorf("%w: the client has not begun TLS, and Config.TLS.Mode is TLSRequired", ErrTLS)
 	}
 	if c.calls[xid] != nil || c.abandoned.has(xid) {
 		return fmt.Errorf("%w: %#x", oncrpc.ErrXIDInUse, xid)
 	}
 	if c.calls[xid] = p; len(c.calls) == 1 {
-		c.resume() // the connection must not stop reading
+		c.conn.resume() // the connection must not stop reading
 	}
-	c.enqueue(&p.out)
+	c.conn.enqueue(&p.out)
 	return nil
 }
 
@@ -113,11 +131,11 @@ func (p *pending) settle() {
 	}
 }
 
-// end finishes a Call without a reply. c.mu must be held.
-func (c *Conn) end(p *pending, why error) {
+// end finishes a Call without a reply. c.conn.mu must be held.
+func (c *caller) end(p *pending, why error) {
 	switch p.out.state {
 	case queued:
-		c.out.queue.remove(&p.out)
+		c.conn.out.queue.remove(&p.out)
 	case writing, sent:
 		p.sent = !hasNotRun(why)
 	}
@@ -127,9 +145,9 @@ func (c *Conn) end(p *pending, why error) {
 }
 
 // abandon gives up a Call whose context is done, unless the Call is over.
-func (c *Conn) abandon(p *pending, why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *caller) abandon(p *pending, why error) {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
 	if !p.over {
 		xid := p.call.XID()
 		c.end(p, why)
@@ -138,20 +156,20 @@ func (c *Conn) abandon(p *pending, why error) {
 		}
 	}
 	if p.out.state == writing {
-		c.out.interrupt()
+		c.conn.out.interrupt()
 	}
 }
 
 // reply completes the Call that a record answers. It reports whether the Call keeps the record's
 // memory.
-func (c *Conn) reply(xid uint32, rec []byte) (kept bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
 	c.seen.Received++
 	p := c.calls[xid]
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none
 		if !c.abandoned.remove(xid) {
-			c.stats.StrayReplies++
+			c.conn.stats.StrayReplies++
 		}
 		return false
 	}

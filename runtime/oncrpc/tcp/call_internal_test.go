@@ -46,7 +46,8 @@ func TestFullConnection(t *testing.T) {
 		{0, 0, false}, {0, 100 << 20, false}, {maxUnsent, 0, false}, {maxUnsent + 1, 0, true},
 		{1000, 100<<20 - 2000, false}, {1000, 100<<20 - 1999, true},
 	} {
-		c := &Conn{shared: newShared(100<<20, 0), unsent: tt.unsent}
+		c := &Conn{shared: newShared(100<<20, 0), serving: serving{unsent: tt.unsent}}
+		c.join()
 		c.shared.budget.Take(tt.used)
 		c.shared.budget.AddReply(tt.unsent)
 		if got := c.full(); got != tt.want {
@@ -60,7 +61,8 @@ func TestReleaseKeepsShortMemory(t *testing.T) {
 	kept := false
 	for range 100 { // a sync.Pool need not return what it has
 		for _, size := range []int{keepBytes, keepBytes + 1, 4 << 20} {
-			c := &Conn{shared: alone(), requests: 1}
+			c := &Conn{shared: alone(), serving: serving{requests: 1}}
+			c.join()
 			c.wake.L = &c.mu
 			memory := make([]byte, 0, size)
 			(&request{conn: c, memory: &memory, done: func(error) {}}).release(nil)

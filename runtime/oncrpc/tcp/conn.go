@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
@@ -27,7 +26,6 @@ import (
 // the handler. Another one writes while there is something to write (see writer).
 type Conn struct {
 	set      settings
-	handler  oncrpc.Handler
 	shared   *shared      // with the other connections of its server, if any
 	log      *slog.Logger // with the peer's address
 	local    string       // the address of this end
@@ -35,11 +33,7 @@ type Conn struct {
 	accepted bool         // this is the server's end
 	out      writer
 	in       records
-	waiting  admission.Queue[request]
 	xids     oncrpc.XIDs
-	ready    atomic.Bool   // this side may make Calls
-	slots    chan struct{} // has an element for each Call in progress
-	pendings sync.Pool     // of *pending; its own, for the channels of testing/synctest
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // the goroutines that read and write
@@ -50,21 +44,15 @@ type Conn struct {
 	record   *[]byte
 	reserved reservation // for record
 
-	tls atomic.Pointer[oncrpc.TLSState] // nil: not known yet
+	caller
+	serving
+	security
 
-	mu        sync.Mutex
-	wake      sync.Cond // requests, calls, out.writes or err has changed
-	err       error     // why it is down
-	draining  bool
-	secured   bool // the stream is TLS; changed by the goroutine that reads
-	switching bool // the TLS handshake is in progress
-	stalled   bool // with MaxRequests; its reader fills the read buffer
-	calls     map[uint32]*pending
-	abandoned xidSet
-	requests  int            // not answered
-	unsent    int            // bytes of replies that are not written
-	seen      machine.Vitals // Received counts records
-	stats     Stats
+	mu      sync.Mutex
+	wake    sync.Cond // requests, calls, out.writes or err has changed
+	err     error     // why it is down
+	stalled bool      // with MaxRequests; its reader fills the read buffer
+	stats   Stats
 }
 
 var _ oncrpc.Conn = (*Conn)(nil)
@@ -125,8 +113,9 @@ func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
 func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	deadpeer.Watch(nc, set.PeerTimeout)
 	c := &Conn{
-		set: set, handler: h, shared: with, slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending),
-		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted, secured: hasTLS(nc),
+		set: set, shared: with, caller: caller{slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending)},
+		serving: serving{handler: h}, security: security{secured: hasTLS(nc)},
+		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted,
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
 	}
 	c.join()
@@ -150,6 +139,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 func (c *Conn) join() {
 	c.reserved.share = c.shared.budget.Join(admission.SourceOf(c.local, c.remote))
 	c.wake.L = &c.mu
+	c.caller.conn, c.serving.conn, c.security.conn = c, c, c
 	c.pendings.New = newPending
 	c.out = writer{run: c.write, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
 }
@@ -385,11 +375,11 @@ func (c *Conn) Stats() Stats {
 
 // vitals returns what a Client has to know of the connection. Cancelled Calls hold nothing that
 // others need, so there is no largest number of them.
-func (c *Conn) vitals() machine.Vitals {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *caller) vitals() machine.Vitals {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
 	return machine.Vitals{
-		Received: c.seen.Received + c.in.parts.Load(), Replied: c.seen.Replied, Abandoned: c.abandoned.len(), Most: math.MaxInt,
+		Received: c.seen.Received + c.conn.in.parts.Load(), Replied: c.seen.Replied, Abandoned: c.abandoned.len(), Most: math.MaxInt,
 	}
 }
 
@@ -413,10 +403,10 @@ func (s *settings) warnClose(requests int, of string) {
 }
 
 // unanswered returns the number of Requests that have no answer.
-func (c *Conn) unanswered() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.requests
+func (s *serving) unanswered() int {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	return s.requests
 }
 
 // finish closes the connection and waits for its handlers.

@@ -32,7 +32,7 @@ func (r *request) run() {
 func (r *request) drop() { r.Request.Drop(nil) }
 
 // dropWaiting drops the Requests that wait for a place. The connection is closed.
-func (c *Conn) dropWaiting() { c.shared.places.RemoveAll(&c.waiting, (*request).drop) }
+func (s *serving) dropWaiting() { s.conn.shared.places.RemoveAll(&s.waiting, (*request).drop) }
 
 // handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
 func (r *request) handle(h oncrpc.Handler) {

@@ -89,21 +89,21 @@ const maxUnsent = 4 << 20
 
 // full reports whether so many bytes of replies are not written that the connection must serve no
 // further Request: more than maxUnsent, or than remains of the server's budget. It is not full
-// without any. c.mu must be held.
-func (c *Conn) full() bool {
-	return c.unsent > 0 && (c.unsent > maxUnsent || c.unsent > c.shared.budget.Left())
+// without any. s.conn.mu must be held.
+func (s *serving) full() bool {
+	return s.unsent > 0 && (s.unsent > maxUnsent || s.unsent > s.conn.shared.budget.Left())
 }
 
 // awaitRoom waits while the connection is full. It returns false if the connection is closed during
 // the wait, or if a write has failed: then no reply can be sent.
-func (c *Conn) awaitRoom() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for c.full() || c.out.broken != nil {
-		if c.err == nil && c.out.broken == nil {
-			c.wake.Wait()
+func (s *serving) awaitRoom() bool {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	for s.full() || s.conn.out.broken != nil {
+		if s.conn.err == nil && s.conn.out.broken == nil {
+			s.conn.wake.Wait()
 		}
-		if c.err != nil || c.out.broken != nil {
+		if s.conn.err != nil || s.conn.out.broken != nil {
 			return false
 		}
 	}

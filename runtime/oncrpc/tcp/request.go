@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -72,39 +73,52 @@ func unavailable(call []byte) *oncrpc.ReplyError {
 	return &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail} // RFC 5531 §9
 }
 
+// serving serves the peer's Calls on a connection. The connection's mu guards the counts.
+//
+//	accept ──> admit ──┬── forget: there is no memory for it
+//	                   └── handler, maybe after a wait for a place ──> answered ──> released
+type serving struct {
+	conn     *Conn
+	handler  oncrpc.Handler
+	waiting  admission.Queue[request] // for places of the server
+	draining bool                     // no further Request is admitted
+	requests int                      // not answered
+	unsent   int                      // bytes of replies that are not written
+}
+
 // admit counts a Request, unless none is served any more.
-func (c *Conn) admit() (ok bool, err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.seen.Received++
-	for (c.requests >= c.set.MaxRequests || c.full()) && c.err == nil {
-		if len(c.calls) == 0 {
-			if err := c.stall(); err != nil {
+func (s *serving) admit() (ok bool, err error) {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	s.conn.seen.Received++
+	for (s.requests >= s.conn.set.MaxRequests || s.full()) && s.conn.err == nil {
+		if len(s.conn.calls) == 0 {
+			if err := s.conn.stall(); err != nil {
 				return false, err
 			}
-		} else if c.requests < 2*c.set.MaxRequests {
+		} else if s.requests < 2*s.conn.set.MaxRequests {
 			break
 		} else {
-			return false, fmt.Errorf("%w: it sent %d Calls beyond Config.MaxRequests (%d) while it was called", ErrLimit, c.set.MaxRequests, c.set.MaxRequests)
+			return false, fmt.Errorf("%w: it sent %d Calls beyond Config.MaxRequests (%d) while it was called", ErrLimit, s.conn.set.MaxRequests, s.conn.set.MaxRequests)
 		}
 	}
 	switch {
-	case c.err != nil:
-		return false, c.err
-	case c.draining:
-		c.stats.DroppedCalls++
+	case s.conn.err != nil:
+		return false, s.conn.err
+	case s.draining:
+		s.conn.stats.DroppedCalls++
 		return false, nil
 	}
-	c.requests++
+	s.requests++
 	return true, nil
 }
 
 // forget uncounts a Request that admit counted.
-func (c *Conn) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.requests--
-	c.resume()
+func (s *serving) forget() {
+	s.conn.mu.Lock()
+	defer s.conn.mu.Unlock()
+	s.requests--
+	s.conn.resume()
 }
 
 // Conn implements oncrpc.Responder.

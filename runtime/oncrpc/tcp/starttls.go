@@ -149,24 +149,24 @@ const (
 
 // screen returns the refusal of a Call that TLS forbids, or nil. probe reports that the client asks
 // for TLS, and may have it.
-func (c *Conn) screen(call []byte) (refusal *oncrpc.ReplyError, probe bool) {
+func (s *security) screen(call []byte) (refusal *oncrpc.ReplyError, probe bool) {
 	word := func(at int) uint32 { return binary.BigEndian.Uint32(call[at:]) }
 	other := len(call) < atCredSize || word(atVersion) != oncrpc.Version || oncrpc.Flavor(word(atFlavor)) != oncrpc.AuthTLS
 	switch {
-	case other && !c.plainOnly():
+	case other && !s.plainOnly():
 		return nil, false
 	case other && len(call) >= atProcedure && word(atVersion) != oncrpc.Version:
 		return &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}}, false
 	case other:
 		// RFC 9289 §6.1.2: no plaintext except the probe.
 		return oncrpc.Refused(oncrpc.AuthStatTooWeak), false
-	case c.secured, word(atProcedure) != 0:
+	case s.secured, word(atProcedure) != 0:
 		// RFC 9289 §4.1: AUTH_TLS is for procedure 0, and not within TLS.
 		return oncrpc.Refused(oncrpc.AuthStatBadCred), false
 	case len(call) < probeSize || word(atCredSize) != 0:
 		// RFC 9289 §4.1: the credential must have no body.
 		return oncrpc.Refused(oncrpc.AuthStatBadCred), false
-	case !c.accepted || c.set.tls == nil:
+	case !s.conn.accepted || s.conn.set.tls == nil:
 		return oncrpc.Refused(oncrpc.AuthStatRejectedCred), false
 	case oncrpc.Flavor(word(atVerifier)) != oncrpc.AuthNone || word(atVerifier+4) != 0:
 		// RFC 9289 §4.1: the verifier must be AUTH_NONE without body.
@@ -178,8 +178,8 @@ func (c *Conn) screen(call []byte) (refusal *oncrpc.ReplyError, probe bool) {
 }
 
 // plainOnly reports whether the connection must have TLS but is still in plaintext.
-func (c *Conn) plainOnly() bool {
-	return c.accepted && c.set.tls != nil && c.set.tls.Mode == TLSRequired && !c.secured
+func (s *security) plainOnly() bool {
+	return s.conn.accepted && s.conn.set.tls != nil && s.conn.set.tls.Mode == TLSRequired && !s.secured
 }
 
 // switchToTLS answers a probe and does the handshake, as the server. The goroutine that reads calls

@@ -21,7 +21,7 @@ import (
 
 // bare returns a connection without a stream or goroutines.
 func bare(set settings) *Conn {
-	c := &Conn{set: set, shared: alone(), calls: make(map[uint32]*pending)}
+	c := &Conn{set: set, shared: alone(), caller: caller{calls: make(map[uint32]*pending)}}
 	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
@@ -227,25 +228,35 @@ func logTLS(log *slog.Logger, mode TLSMode, state tls.ConnectionState) {
 // to NewConn or ServeConn and has the method ConnectionState, as a *tls.Conn does.
 func (c *Conn) Peer() oncrpc.Peer { return oncrpc.Peer{Addr: c.RemoteAddr(), TLS: c.tlsState()} }
 
+// security is the TLS of a connection. The connection's mu guards secured and switching.
+//
+//	plaintext ── AUTH_TLS probe ──> switching ── handshake ──> secured
+type security struct {
+	conn      *Conn
+	tls       atomic.Pointer[oncrpc.TLSState] // nil: not known yet
+	secured   bool                            // the stream is TLS; the reader changes it
+	switching bool                            // the TLS handshake is in progress
+}
+
 // tlsState returns the state of the session, or nil without TLS.
-func (c *Conn) tlsState() *oncrpc.TLSState {
-	if s := c.tls.Load(); s != nil {
-		return s
+func (s *security) tlsState() *oncrpc.TLSState {
+	if known := s.tls.Load(); known != nil {
+		return known
 	}
-	state, ok := c.session()
+	state, ok := s.session()
 	if !ok {
 		return nil
 	}
-	s := oncrpc.TLSState(tlsstream.StateOf(state))
-	c.tls.Store(&s)
-	return &s
+	found := oncrpc.TLSState(tlsstream.StateOf(state))
+	s.tls.Store(&found)
+	return &found
 }
 
 // session returns the TLS session. ok is false before the handshake and without TLS.
-func (c *Conn) session() (state tls.ConnectionState, ok bool) {
-	c.mu.Lock()
-	nc := c.out.nc
-	c.mu.Unlock()
+func (s *security) session() (state tls.ConnectionState, ok bool) {
+	s.conn.mu.Lock()
+	nc := s.conn.out.nc
+	s.conn.mu.Unlock()
 	stream, ok := nc.(interface{ ConnectionState() tls.ConnectionState })
 	if !ok {
 		return tls.ConnectionState{}, false
