@@ -3,18 +3,22 @@ package main
 import "slices"
 
 // The packages that look at a part of the transport, nearest first. rdmaio has most of its tests in
-// folders by subject, ioFolders.
+// folders by subject.
 var (
-	creditTests = []string{"rdmaio/internal/credit", "rdmaio/internal/engine", "rdmaio/internal/sim", "rdmaio", ioFolders}
-	chunkTests  = []string{"rdmaio/internal/chunk", "rdmaio/internal/sim", "rdmaio", ioFolders}
-	engineTests = []string{"rdmaio/internal/engine", "rdmaio/internal/sim", "rdmaio", ioFolders}
-	driverTests = []string{"rdmaio/internal/driver", "rdmaio", ioFolders}
-	poolTests   = []string{"rdmaio/internal/mrpool", "rdmaio", ioFolders}
-	ioTests     = []string{"rdmaio", ioFolders}
+	creditTests = append([]string{"rdmaio/internal/credit", "rdmaio/internal/engine", "rdmaio/internal/sim"}, ioTests...)
+	chunkTests  = append([]string{"rdmaio/internal/chunk", "rdmaio/internal/sim"}, ioTests...)
+	engineTests = append([]string{"rdmaio/internal/engine", "rdmaio/internal/sim"}, ioTests...)
+	driverTests = append([]string{"rdmaio/internal/driver"}, ioTests...)
+	poolTests   = append([]string{"rdmaio/internal/mrpool"}, ioTests...)
+	// Folders whose tests are quick come first. The last pattern adds all others.
+	ioTests = []string{
+		"rdmaio", testFolders + "credits", testFolders + "keys", testFolders + "reverse", testFolders + "extensions",
+		testFolders + "server", testFolders + "memory", testFolders + "messages", testFolders + "setup", testFolders + "...",
+	}
 	placesTests = []string{"internal/admission"}
 )
 
-const ioFolders = "rdmaio/internal/test/..."
+const testFolders = "rdmaio/internal/test/"
 
 const (
 	requesterFile = "rdmaio/internal/engine/requester.go"
