@@ -46,3 +46,15 @@ func TestJoinedMemoryIsUsedAgain(t *testing.T) { // R324
 		}
 	}
 }
+
+// Memory that is in use is not lent again.
+func TestJoinedMemoryIsLentOnce(t *testing.T) {
+	var m joinedMemory
+	for range 100 { // a sync.Pool need not return what it has
+		m.Give(make([]byte, 8<<10))
+		first, second := m.Take(8<<10), m.Take(8<<10)
+		if &first[0] == &second[0] {
+			t.Fatal("two messages have the same memory")
+		}
+	}
+}
