@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -246,5 +247,60 @@ func TestMemoryThatCannotBeRegisteredIsUnmapped(t *testing.T) {
 	}
 	if grown := virtual(t) - before; grown > size*times/2 {
 		t.Errorf("%d MiB more of the address space are in use after %d failures", grown>>20, times)
+	}
+}
+
+// Free takes the beginning of a buffer, and counts all of it.
+func TestFreeOfTheBeginningCountsTheBuffer(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, Config{})
+	pd := openDomain(t, f)
+	buf, err := pd.Alloc(1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := pd.Free(buf[:10]); err != nil {
+		t.Error(err)
+	}
+	if r := f.c.Resources(); r.AllocatedBytes != 0 {
+		t.Errorf("%d bytes count as allocated, want 0", r.AllocatedBytes)
+	}
+}
+
+// A domain with two queue pairs has no windows, since those work on one of them only.
+func TestKeyOfADomainWorksOnEachQueuePair(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, noPings)
+	c, s := connectedSides(t, f)
+	second, peer := &side{t: t, dev: c.dev, pd: c.pd, cq: c.cq}, newSide(t, f.s, verbs.QPConfig{})
+	qp, err := c.pd.CreateQP(verbs.QPConfig{SendCQ: c.cq, RecvCQ: c.cq})
+	c.must(err)
+	defer func() { c.must(qp.Close()) }()
+	second.qp = qp.(*queuePair)
+	connectSides(second, peer)
+	r := c.region(8, remoteRW)
+	if r.window != nil {
+		t.Error("the region has a window")
+	}
+	for i, p := range []*side{s, peer} {
+		if status := p.read(r.RKey(), r, p.region(8, verbs.AccessLocalWrite)); status != verbs.StatusSuccess {
+			t.Errorf("read by the peer of queue pair %d: %v", i, status)
+		}
+	}
+}
+
+// Requests of this side use the local key of a registration, and the peer the remote key.
+func TestLocalAndRemoteKeysOfARegistrationDiffer(t *testing.T) {
+	q := noQuirks
+	q.NoWindows = true
+	f := openFakeDevices(t, fakelib.DeviceOptions{Quirks: q, Manners: fakelib.Manners{DistinctKeys: true}}, noPings, itself)
+	c, s := connectedSides(t, f)
+	r, sink := c.region(8, remoteRW), s.region(8, verbs.AccessLocalWrite)
+	s.recv(1, sink)
+	c.send(sendsOf(r)...)
+	if wc := c.wait(1)[0]; wc.Status != verbs.StatusSuccess {
+		t.Errorf("a Send of the region: %+v", wc)
+	}
+	s.wait(1)
+	if status := s.read(r.RKey(), r, sink); status != verbs.StatusSuccess {
+		t.Errorf("a Read of the region: %v", status)
 	}
 }

@@ -155,3 +155,26 @@ func TestReasonNamesThePortOfTheConnection(t *testing.T) {
 		expectProblem(t, err, rdmadev.PortDown, "port 2 of fake0")
 	}
 }
+
+// Nothing is created on a device that was removed, although its objects do not know yet.
+func TestRemovedDeviceCreatesNothing(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, noPings)
+	pd := openDomain(t, f)
+	buf, err := pd.Alloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.c.removed.Store(true)
+	_, listen := f.c.Listen(t.Context(), "127.0.0.1:0")
+	_, alloc := pd.Alloc(8)
+	_, register := pd.RegisterMemory(buf, verbs.AccessLocalWrite)
+	for what, err := range map[string]error{"Listen": listen, "Alloc": alloc, "RegisterMemory": register} {
+		if !errors.Is(err, verbs.ErrDeviceRemoved) {
+			t.Errorf("%s: %v, want ErrDeviceRemoved", what, err)
+		}
+	}
+	f.c.removed.Store(false)
+	if err := pd.Free(buf); err != nil {
+		t.Error(err)
+	}
+}

@@ -97,6 +97,9 @@ func TestAttributesSayWhatWindowsCanDo(t *testing.T) {
 			if f.c.windows != tt.windows || f.c.Attributes().RemoteInvalidate != tt.remote {
 				t.Errorf("windows %v and invalidation by the peer %v, want %v and %v", f.c.windows, f.c.Attributes().RemoteInvalidate, tt.windows, tt.remote)
 			}
+			if !f.c.Attributes().GuessableKeys && tt.windows {
+				t.Error("keys of windows count as keys that cannot be guessed")
+			}
 			c, _ := connectedSides(t, f)
 			if r := c.region(8, remoteRW); (r.window != nil) != tt.windows || (r.own != 0) == tt.windows {
 				t.Errorf("a region with window %v and registration %v", r.window, r.own)
@@ -209,6 +212,15 @@ func TestSlabsFitTheLargestRegion(t *testing.T) {
 		t.Fatal(err)
 	}
 	buf[len(buf)-1] = 1
+	// Another slab of that size, for a buffer that is not aligned.
+	odd, err := pd.Alloc(most&^(align-1) - 30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	odd[len(odd)-1] = 1
+	if err := pd.Free(odd); err != nil {
+		t.Error(err)
+	}
 	if _, err := pd.Alloc(most); !errors.Is(err, verbs.ErrTooLarge) || errors.Is(err, verbs.ErrProcessLimit) {
 		t.Errorf("Alloc above the limit: %v, want ErrTooLarge", err)
 	}

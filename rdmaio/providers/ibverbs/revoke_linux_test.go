@@ -180,3 +180,42 @@ func TestBindLooksForWindowsThatThePeerHasInvalidated(t *testing.T) {
 	})
 	c.connected()
 }
+
+// A window rests before it is used again, as long as a quarter of the windows are free.
+func TestWindowRestsBeforeItIsUsedAgain(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, noPings)
+	c, _ := boundSides(t, f, 8)
+	r := c.region(8, remoteRW)
+	for range 20 {
+		c.must(r.Invalidate())
+		c.must(r.Reregister(r.Bytes(), remoteRW))
+	}
+	if n := f.net.Objects().MWs; n != 8/4+1 {
+		t.Errorf("%d windows take turns, want %d", n, 8/4+1)
+	}
+}
+
+// A window that was used before is not deallocated before its new bind has run: the bind would
+// fail, and the connection with it.
+func TestDeregisterWaitsForTheBindOfAUsedWindow(t *testing.T) {
+	f := openFake(t, abi.TransportIB, noQuirks, noPings)
+	c, _ := boundSides(t, f, 1)
+	dev := f.client.Device("fake0")
+	buf, err := c.pd.Alloc(8)
+	c.must(err)
+	mr, err := c.pd.RegisterMemory(buf, remoteRW)
+	c.must(err)
+	c.must(mr.Invalidate())
+	dev.Stall(true)
+	c.must(mr.Reregister(buf, remoteRW))
+	deregistered := make(chan error, 1)
+	go func() { deregistered <- mr.Deregister() }()
+	c.until("Deregister waits for a revocation", func(*queuePair) bool {
+		w := mr.(*region).window
+		return w == nil || len(w.waiting) == 1
+	})
+	dev.Stall(false)
+	c.must(<-deregistered)
+	c.must(c.pd.Free(buf))
+	c.connected()
+}

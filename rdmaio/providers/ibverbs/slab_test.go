@@ -76,3 +76,14 @@ func TestSlabsDouble(t *testing.T) {
 		}
 	}
 }
+
+// The first address after a slab is not the slab's: another one may begin there.
+func TestSlabEndsBeforeTheNextAddress(t *testing.T) {
+	s := newSlab(4096)
+	s.addr, s.mem = 1<<20, make([]byte, 4096)
+	for addr, want := range map[uintptr]bool{1<<20 - 1: false, 1 << 20: true, 1<<20 + 4095: true, 1<<20 + 4096: false} {
+		if got := s.contains(addr); got != want {
+			t.Errorf("the slab contains %#x: %v, want %v", addr, got, want)
+		}
+	}
+}
