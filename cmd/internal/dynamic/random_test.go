@@ -128,7 +128,7 @@ func (m *maker) union(v *Value, d *ir.Decl, add func(string, int, *ir.Type) bool
 // TestRandom checks that random values round-trip, and that Decode reports a spoiled byte with
 // its offset and the path of the item that contains it.
 func TestRandom(t *testing.T) {
-	rounds := 1000
+	rounds := 300
 	if testing.Short() {
 		rounds = 50
 	}

@@ -40,8 +40,8 @@ func (p *Parser) Parse(f *source.File, c *Context) *File {
 	case !first.Valid():
 	case isOther:
 		found = []diag.Diagnostic{other}
-		for _, d := range out.Defs { // such as the XDR in a document, which is not checked
-			d.Broken = true
+		for i, d := range out.Defs { // such as the XDR in a document: only the names count
+			out.Defs[i] = &Def{Kind: d.Kind, Span: d.Span, Name: d.Name, Broken: true}
 		}
 	case len(out.Defs) == 0 && (n > maxNoXDR || n > 1 && !words):
 		found = []diag.Diagnostic{diag.New(diag.SyntaxError, first, "found %s, and %s has no XDR definition at all", diag.Quote(first.Text()), f.Base()).
