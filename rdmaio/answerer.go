@@ -27,9 +27,9 @@ type answerer struct {
 	kept     keptReplies
 }
 
-// mostMemory returns the number of bytes that the Calls with chunks of this connection may use. A
-// connection may use at most as much as remains after it, so n greedy connections still leave
-// 1/(n+1) of the budget, and no other client's Call is refused (R309).
+// mostMemory returns the number of bytes that several Calls with chunks of this connection may use
+// (R309). Connections that come one after the other can take the whole budget together:
+// Config.MaxConnMemory and MaxPerSource bound what one source can take.
 func (a *answerer) mostMemory() int { return min(a.set.MaxConnMemory, a.shared.memory.Left()) }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
