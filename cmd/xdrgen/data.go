@@ -224,7 +224,7 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 	}
 	if kind := captureKind(in); kind != "" && f.As == "auto" {
 		_, name, _ := f.split()
-		return nil, usage(env, fmt.Errorf("%s is a capture (%s), expected the bytes of a message; tshark -r %s -O rpc shows its messages; -as raw decodes the file itself", diag.Quote(name), kind, quoted(name)))
+		return nil, usage(env, fmt.Errorf("%s is a capture (%s), expected the bytes of a message; tshark -o rpc.dissect_unknown_programs:TRUE -r %s -O rpc shows its messages (docs/wireshark.md); -as raw decodes the file itself", diag.Quote(name), kind, quoted(name)))
 	}
 	form := f.form(env, in)
 	out, err := unform(in, form)

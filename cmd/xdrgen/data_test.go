@@ -324,7 +324,7 @@ func TestCapturesAreNotTakenForMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, stderr, code := runCommand(t, "dump", "-rpc", name, unit)
-			if code != exitUsage || !strings.Contains(stderr, "is a capture ("+kind+"), expected the bytes of a message; tshark -r ") {
+			if code != exitUsage || !strings.Contains(stderr, "is a capture ("+kind+"), expected the bytes of a message; tshark -o rpc.dissect_unknown_programs:TRUE -r ") {
 				t.Errorf("%x: exit code %d, %s", b, code, stderr)
 			}
 			if stdout, stderr, _ := runCommand(t, "dump", "-rpc", "-as", "raw", name, unit); !strings.Contains(stdout, fmt.Sprintf("rpc.xid = 0x%x\n", b[:4])) {
