@@ -161,6 +161,32 @@ func TestClientLearnsFromALostConnection(t *testing.T) {
 	})
 }
 
+// A Client learns from a Call of Connected that the server refuses, and connects at once with the
+// other version.
+func TestClientLearnsFromConnected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var conns []*Conn
+		for range 2 {
+			conn, _ := scriptedConn(t, 1, nil)
+			conn.closing.Do(func() {})
+			conns = append(conns, conn)
+		}
+		c := givenClient(t, ClientConfig{
+			MinBackoff: time.Hour, MaxBackoff: time.Hour, Conn: &Config{Versions: []int{1, 2}},
+			Connected: func(_ context.Context, conn *Conn) error {
+				if conn == conns[1] {
+					return nil
+				}
+				return &PeerError{Version: 1, Code: PeerErrVers, Low: 2, High: 2}
+			},
+		}, conns...)
+		start := time.Now()
+		if conn, err := c.acquire(t.Context()); conn != conns[1] || err != nil || time.Since(start) != 0 || c.versions.begin() != 2 {
+			t.Errorf("%v, %v after %v, connections begin with version %d", conn, err, time.Since(start), c.versions.begin())
+		}
+	})
+}
+
 // dialing is a device on which no attempt to connect ends before its context.
 type dialing struct {
 	verbs.Device

@@ -51,7 +51,7 @@ func TestTurnDropsAll(t *testing.T) {
 	}
 	for _, conn := range connsOf(c) { // there may be one already that the Client has made since
 		if slices.Contains(up, conn) {
-			t.Errorf("a connection of version %d is left", conn.Terms().Version)
+			t.Fatalf("a connection of version %d is left", conn.Terms().Version)
 		}
 	}
 	for _, r := range calls { // they are sent again, with version 2
