@@ -109,7 +109,7 @@ func TestTargetGone(t *testing.T) {
 }
 
 // A Write that must not overtake Reads waits for the response to the last Read that overlaps it,
-// and for no later response.
+// and for no later response. It waits only if the framing has this rule.
 func TestAwaitSources(t *testing.T) {
 	for _, tt := range []struct {
 		overlaps []bool // each Read
@@ -147,6 +147,9 @@ func TestAwaitSources(t *testing.T) {
 		e := element(0)
 		if came := q.reader.awaitSources(&Conn{framer: &blaming{}}, &Frame{Kind: KindWrite}, &e); came == tt.waits {
 			t.Errorf("Reads that overlap: %v, %d answered: it waits: %v", tt.overlaps, tt.sent, !came)
+		}
+		if !q.reader.awaitSources(&Conn{framer: &toyFramer{}}, &Frame{Kind: KindWrite}, &e) {
+			t.Errorf("Reads that overlap: %v, %d answered: a framing without this rule waits, too", tt.overlaps, tt.sent)
 		}
 		q.resp = ring[Response]{}
 		q.mu.UnlockNotify()
