@@ -45,7 +45,7 @@ func limitsOf(d *ibverbs.DeviceInfo) []limit {
 		{"max_sge", "elements of a request", uint64(a.MaxSendSGE)}, {"max_read_sge", "of a Read", uint64(a.MaxReadSGE)},
 		{"max_cq", "completion queues", uint64(l.CompletionQueues)}, {"max_cqe", "entries of each", uint64(l.Completions)},
 		{"max_pd", "protection domains", uint64(l.ProtectionDomains)}, {"max_mr", "memory regions", uint64(l.Regions)},
-		{"max_mr_size_bytes", "bytes in a region", a.MaxMRSize}, {"max_mw", "memory windows", uint64(l.Windows)},
+		{"max_mr_size_bytes", "bytes in a region", l.RegionBytes}, {"max_mw", "memory windows", uint64(l.Windows)},
 		{"max_message_size_bytes", "bytes in a message", uint64(a.MaxMessageSize)},
 	}
 }

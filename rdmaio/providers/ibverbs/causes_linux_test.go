@@ -210,6 +210,9 @@ func TestDevicesDescribesEachDevice(t *testing.T) {
 	if l := rxe.Limits; l.QueuePairs <= 0 || l.Requests <= 0 || l.Completions <= 0 || l.Regions <= 0 || l.Windows <= 0 {
 		t.Errorf("limits of rxe0: %+v", l)
 	}
+	if l, usable := rxe.Limits.RegionBytes, rxe.Attributes.MaxMRSize; l != 1<<40-1 || usable != 1<<40-align {
+		t.Errorf("longest region on rxe0: %#x, usable %#x; expected the device's limit, and whole slots", l, usable)
+	}
 }
 
 func TestMTUsAreInBytes(t *testing.T) {

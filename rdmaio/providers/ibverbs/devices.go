@@ -33,6 +33,7 @@ type DeviceLimits struct {
 	CompletionQueues, Completions int // Completions are the entries of a queue
 	ProtectionDomains             int
 	Regions, Windows              int
+	RegionBytes                   uint64 // the provider registers Attributes.MaxMRSize at most
 }
 
 // PortInfo describes a port of a device.
@@ -69,6 +70,7 @@ func devices(l lib.Lib, tree rdmadev.Tree) ([]DeviceInfo, error) {
 			Limits: DeviceLimits{
 				QueuePairs: a.MaxQP, Requests: a.MaxQPWR, CompletionQueues: a.MaxCQ, Completions: a.MaxCQE,
 				ProtectionDomains: a.MaxPD, Regions: a.MaxMR, Windows: a.MaxMW,
+				RegionBytes: a.MaxMRSize,
 			},
 			Windows: d.windows, NoConnections: d.quirks.NoConnections,
 		}

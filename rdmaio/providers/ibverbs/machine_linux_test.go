@@ -48,6 +48,8 @@ func TestOpenNamesThePartThatIsMissing(t *testing.T) {
 			cause: rdmadev.NoDevice, words: []string{"found no RDMA device", "rdma link add rxe0 type rxe netdev eth0"}},
 		{name: "no library for the only device", breaks: fails("rdma_get_devices", syscall.ENODEV),
 			cause: rdmadev.NoProviderLibrary, words: []string{"librxe-rdmavNN.so", "apt install ibverbs-providers"}},
+		{name: "no library for any device", devices: []fakelib.DeviceOptions{},
+			cause: rdmadev.NoProviderLibrary, words: []string{"librxe-rdmavNN.so", "apt install ibverbs-providers"}},
 		{name: "the name of another device", cfg: Config{Device: "rxe1"},
 			cause: rdmadev.WrongDevice, words: []string{"found no device rxe1, this machine has rxe0"}},
 		{name: "module ib_uverbs", gone: []string{"sys/class/infiniband_verbs/"}, breaks: fails("rdma_get_devices", syscall.ENOSYS), devices: []fakelib.DeviceOptions{},

@@ -87,7 +87,7 @@ func openOn(tree rdmadev.Tree, l lib.Lib, cfg *Config, override *quirks.Quirks) 
 
 // choose returns the device that the configuration means.
 func choose(tree rdmadev.Tree, l lib.Lib, all []lib.Context, c *Config) (lib.Context, error) {
-	var names []string
+	names := []string{} // not nil: the library was asked
 	var found []lib.Context
 	for _, ctx := range all {
 		name := abi.Device(abi.Context(uintptr(ctx)).Device).Name

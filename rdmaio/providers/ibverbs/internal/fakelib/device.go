@@ -48,7 +48,7 @@ func (n *Net) newDevice(h *Host, o DeviceOptions) *Device {
 		d.addr = netip.AddrFrom4([4]byte{127, 0, 0, count})
 	}
 	d.attr = abi.DeviceAttr{
-		Firmware: "fake", MaxMRSize: 1 << 40, MaxQP: 4096, MaxQPWR: 4096, MaxSGE: 16, MaxReadSGE: 16, MaxCQ: 4096,
+		Firmware: "fake", MaxMRSize: 1<<40 - 1, MaxQP: 4096, MaxQPWR: 4096, MaxSGE: 16, MaxReadSGE: 16, MaxCQ: 4096,
 		MaxCQE: 1 << 16, MaxMR: 1 << 16, MaxPD: 4096, MaxResponder: 16, MaxInitiator: 16, MaxMW: 1 << 16, Ports: 1,
 		Caps: abi.CapMemMgtExt | abi.CapMemWindow | abi.CapMemWindow2B,
 	}
