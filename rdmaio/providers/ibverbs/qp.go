@@ -158,10 +158,12 @@ func (q *queuePair) init() error {
 			return q.dev.fail("move a queue pair to the state INIT", err)
 		}
 	}
+	q.mu.Lock() // an event can come at once
+	q.armed = true
+	q.mu.Unlock()
 	if err := q.dev.lib.ReqNotify(q.cq, false); err != nil {
 		return q.dev.fail("arm a completion queue", err)
 	}
-	q.armed = true
 	return nil
 }
 
