@@ -110,6 +110,9 @@ func (m *Machine[C]) conclude(now time.Time, why error, further, turned bool) (p
 		return false
 	case further:
 		pause(m.rules, &m.more, now)
+		if !m.isUp() {
+			m.failed = why // the first one paused before, and a Call can give up
+		}
 	default:
 		if m.isUntried() {
 			m.first = backoff{}

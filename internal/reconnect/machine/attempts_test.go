@@ -2,6 +2,7 @@ package machine_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -357,5 +358,48 @@ func TestNoWaitDuringPause(t *testing.T) {
 	}
 	if d.lose(c, false); w.Err == nil || d.fx.Dial {
 		t.Errorf("during the pause after it: %v", w.Err)
+	}
+}
+
+// The first connection ended without a reply. A further one was made after that, and is lost before
+// the pause is over: the Call that gives up then has a reason.
+func TestCallThatGivesUpAfterFurtherConnectionsHasTheReason(t *testing.T) {
+	d := newDriven(t, func(r *machine.Rules[*conn]) { r.Connections, r.DialFailures = 2, 0 })
+	first := d.connect()
+	d.step(event{Kind: machine.Crowded})
+	second := d.dialled()
+	d.lose(first, false)
+	d.step(event{Kind: machine.Crowded})
+	if !d.fx.Dial {
+		t.Fatal("no attempt to make a further connection")
+	}
+	third := d.dialled()
+	d.lose(second, false)
+	d.lose(third, false)
+	if c := d.ask(); !errors.Is(c.Err, errLost) {
+		t.Errorf("the Call has %v, %v, want the loss of the last connection", c.Conn, c.Err)
+	}
+}
+
+// A failure that a later connection made good ends no Call.
+func TestCallWaitsThroughAFailureBeforeUsefulConnections(t *testing.T) {
+	d := newDriven(t, func(r *machine.Rules[*conn]) { r.Connections, r.DialFailures = 2, 0 })
+	first := d.connect()
+	first.room = 0
+	c := d.ask()
+	second := d.dialledWith(0)
+	first.err = errLost
+	d.step(event{Kind: machine.Ended, Conn: first, Err: errLost, Refused: true})
+	if !d.fx.Dial {
+		t.Fatal("no attempt to make a further connection")
+	}
+	third := d.dialledWith(0)
+	d.lose(second, true)
+	d.lose(third, true)
+	if len(d.fx.Over) > 0 {
+		t.Fatalf("the Call is over with %v, %v", c.Conn, c.Err)
+	}
+	if fourth := d.dialled(); c.Conn != fourth {
+		t.Errorf("the Call has %v, %v, want the next connection", c.Conn, c.Err)
 	}
 }

@@ -73,8 +73,11 @@ func (d *driven) ask() *call {
 }
 
 // dialled completes the attempt with a connection.
-func (d *driven) dialled() *conn {
-	c := &conn{room: 1}
+func (d *driven) dialled() *conn { return d.dialledWith(1) }
+
+// dialledWith completes the attempt with a connection that has room for so many Calls.
+func (d *driven) dialledWith(room int) *conn {
+	c := &conn{room: room}
 	d.step(event{Kind: machine.Dialled, Conn: c})
 	return c
 }

@@ -18,6 +18,8 @@ type model struct {
 	rules machine.Rules[*conn]
 	rnd   *rand.Rand
 
+	useless bool // no connection brings a reply
+
 	queue    []*call       // in order
 	calls    map[*conn]int // of each connection that Calls can get
 	leaving  []*conn       // dropped, or down; Ended must come
@@ -36,15 +38,19 @@ func TestRandomEventsAgreeWithAModel(t *testing.T) {
 	for seed := range uint64(400) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		var rules machine.Rules[*conn]
+		var useless bool
 		d := newDriven(t, func(r *machine.Rules[*conn]) {
 			r.Connections = 1 + rnd.IntN(3)
 			r.DialFailures = rnd.IntN(4) - 1
 			r.WaitForServer, r.Keeps = rnd.IntN(2) == 0, rnd.IntN(4) == 0
 			r.IdleTimeout = time.Duration(rnd.IntN(3)) * 10 * time.Second
 			r.StuckTimeout = time.Duration(rnd.IntN(3)) * 4 * time.Second
+			if useless = seed%4 == 0; useless {
+				r.Connections, r.DialFailures, r.MaxBackoff = 3, 0, time.Minute
+			}
 			rules = *r
 		})
-		m := &model{d: d, rules: rules, rnd: rnd, calls: make(map[*conn]int), dropped: make(map[*conn]bool)}
+		m := &model{useless: useless, d: d, rules: rules, rnd: rnd, calls: make(map[*conn]int), dropped: make(map[*conn]bool)}
 		for n := range 300 {
 			what, err := m.random()
 			if err == nil {
@@ -185,7 +191,7 @@ func (m *model) lose() error {
 	}
 	if c := m.one(); c.err == nil {
 		c.err = errLost
-		c.vitals.Replied = m.rnd.IntN(2) == 0
+		c.vitals.Replied = !m.useless && m.rnd.IntN(2) == 0
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (m *Machine[C]) cancel(c *Call[C], why error, fx *Effects[C]) {
 // givesUp reports whether a waiting Call fails with the last attempt to connect. While a connection
 // is up, failures to make a further one end no Call.
 func (m *Machine[C]) givesUp(now time.Time, c *Call[C]) bool {
-	if m.isUp() {
+	if m.failed == nil || m.isUp() {
 		return false
 	}
 	if m.rules.DialFailures == 0 && len(m.links)+len(m.ending) == 0 && m.first.pauses(now) {

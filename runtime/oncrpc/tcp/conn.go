@@ -137,7 +137,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 
 // join connects the parts of a connection with what they share.
 func (c *Conn) join() {
-	c.reserved.share = c.shared.budget.Join(admission.SourceOf(c.local, c.remote))
+	c.reserved.share, c.reserved.woken = c.shared.budget.Join(admission.SourceOf(c.local, c.remote)), make(chan struct{}, 1)
 	c.wake.L = &c.mu
 	c.caller.conn, c.serving.conn, c.security.conn = c, c, c
 	c.pendings.New = newPending

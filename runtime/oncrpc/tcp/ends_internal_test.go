@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -213,4 +214,33 @@ func TestAnswersOfABatchAreReleasedOnce(t *testing.T) {
 	if released != 1 || c.requests != 0 || len(c.out.batch) != 0 {
 		t.Errorf("released %d times, %d Requests and %d messages are left", released, c.requests, len(c.out.batch))
 	}
+}
+
+// After a wait for memory, the peer has FirstCallTimeout again for its first message.
+func TestFirstMessageHasItsTimeAfterAWaitForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		set := (&Config{FirstCallTimeout: time.Second, RecordTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}).settle()
+		c := newConn(theirs, set, true, nil, newShared(4<<20, 2))
+		defer c.Close()
+		defer ours.Close()
+		const step = 64 << 10
+		for c.reserved.share.Take(step, nil) {
+		}
+		waited := make(chan error, 1)
+		go func() { waited <- c.shared.awaitMemory(c, step) }()
+		time.Sleep(10 * time.Second)
+		if c.Err() != nil {
+			t.Fatalf("during the wait: %v", c.Err())
+		}
+		c.reserved.share.Give(step)
+		if err := <-waited; err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !errors.Is(c.Err(), ErrTimeout) {
+			t.Errorf("a second after the wait: %v, want ErrTimeout", c.Err())
+		}
+	})
 }

@@ -26,6 +26,15 @@ func newShared(memory, handlers int) *shared {
 type reservation struct {
 	share *admission.Share // of its source
 	bytes int
+	woken chan struct{} // has room for one: share may have memory, or the connection was called
+}
+
+// wake makes a wait for memory look at the connection again.
+func (r *reservation) wake() {
+	select {
+	case r.woken <- struct{}{}:
+	default:
+	}
 }
 
 // give gives it back.
@@ -47,17 +56,11 @@ func (c *Conn) reserve(n int) error {
 }
 
 // awaitMemory takes n bytes from the budget as soon as it has as many. The wait does not count as
-// the peer's time.
+// the peer's time: the times for the first message and for the record begin again.
 func (s *shared) awaitMemory(c *Conn, n int) error {
 	c.stopFirst()
-	defer c.in.renew()
-	freed := make(chan struct{}, 1)
-	w := &admission.Waiter{Call: func() {
-		select {
-		case freed <- struct{}{}:
-		default:
-		}
-	}}
+	defer c.resumeTimes()
+	w := &admission.Waiter{Call: c.reserved.wake}
 	defer s.budget.Forget(w)
 	var limit <-chan time.Time
 	for !c.reserved.share.Take(n, w) {
@@ -73,7 +76,7 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 			limit = timer.C
 		}
 		select {
-		case <-freed:
+		case <-c.reserved.woken:
 		case <-c.ctx.Done():
 			return c.Err()
 		case <-limit:
@@ -81,6 +84,19 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 		}
 	}
 	return nil
+}
+
+// resumeTimes lets the times for the first message and for the record begin again.
+func (c *Conn) resumeTimes() {
+	c.in.renew()
+	if c.began {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.startFirst()
+	}
 }
 
 // maxUnsent is a number of bytes. A connection with more bytes of unwritten replies serves no

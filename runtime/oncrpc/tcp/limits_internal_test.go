@@ -165,6 +165,21 @@ func TestRecordMemoryFollowsBytes(t *testing.T) {
 	}
 }
 
+// The memory of a record with short fragments doubles, so that its bytes are copied a few times
+// and not for each fragment.
+func TestRecordOfManyFragmentsIsCopiedSeldom(t *testing.T) {
+	const fragments, size = 4096, 1 << 10
+	b := bytes.Repeat(fragment(size, false), fragments-1)
+	rd, grown := reader(append(b, fragment(size, true)...), fragments*size, fragments)
+	rec, err := rd.next(nil)
+	if err != nil || len(rec) != fragments*size {
+		t.Fatalf("a record of %d bytes, %v", len(rec), err)
+	}
+	if len(*grown) > 16 || cap(rec) > 2*len(rec) {
+		t.Errorf("memory of %d bytes for %d, after %d steps", cap(rec), len(rec), len(*grown))
+	}
+}
+
 // An xidSet remembers the last mostAbandoned XIDs at least, and twice as many at most.
 func TestXIDSet(t *testing.T) {
 	var s xidSet

@@ -548,6 +548,28 @@ func TestNoMemoryDuringReverseCall(t *testing.T) {
 	})
 }
 
+// A Call to a peer whose own Call waits for memory fails both: the reply could not be read.
+func TestReverseCallEndsTheWaitForMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: -1, Logger: quiet})
+		ours := ln.dial()
+		synctest.Wait()
+		conn := s.Conns()[0]
+		conn.AllowReverse()
+		if _, err := ours.Write(goodCall(1)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it waits for memory
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		start := time.Now()
+		if _, err := conn.Call(ctx, callOf(7, 4)); !errors.Is(err, tcp.ErrLimit) || time.Since(start) != 0 {
+			t.Errorf("the Call ended after %v with %v", time.Since(start), err)
+		}
+		_ = s.Close()
+	})
+}
+
 // A Request that waits until replies are written is dropped if the connection ends.
 func TestEndWhileRepliesUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -175,9 +175,11 @@ func (rd *records) more() error {
 	return err
 }
 
-// larger returns memory for buf and n more bytes, or for a part of them.
+// larger returns memory for buf and n more bytes, or for a part of them. A record of many short
+// fragments gets twice the memory each time, so that it is not copied for each fragment.
 func (rd *records) larger(buf []byte, n int) ([]byte, error) {
-	to := memoryFor(int(min(int64(len(buf)+n), max(firstSize, growth*rd.came))))
+	want := min(max(len(buf)+n, 2*cap(buf)), rd.maxSize)
+	to := memoryFor(int(min(int64(want), max(firstSize, growth*rd.came))))
 	if err := rd.grow(cap(to) - cap(buf)); err != nil {
 		keep(to)
 		return buf, err

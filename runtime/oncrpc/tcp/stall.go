@@ -42,9 +42,10 @@ func (c *Conn) stall() error {
 	return err
 }
 
-// resume wakes a stalled reader. c.mu must be held.
+// resume wakes a reader that is stalled or waits for memory. c.mu must be held.
 func (c *Conn) resume() {
 	c.wake.Broadcast()
+	c.reserved.wake()
 	if c.stalled {
 		c.stalled = false
 		_ = c.out.nc.SetReadDeadline(time.Unix(1, 0)) // long ago
