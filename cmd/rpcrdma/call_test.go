@@ -269,7 +269,7 @@ func ints(n int) string {
 	return strings.Join(words, ",")
 }
 
-// The template of each procedure of NFSv3 and of the notes is accepted as its arguments.
+// Each procedure in NFSv3 and in the notes accepts its own template as arguments.
 func TestCallTemplates(t *testing.T) {
 	n := 0
 	for _, file := range []string{"../../spec/x/nfs3/nfs3.x", notesFile} {

@@ -72,7 +72,7 @@ func (c *caller) lines(ctx context.Context) (err error) {
 		if ctx.Err() != nil {
 			break
 		}
-		if c.remote.Err() != nil { // the next line has a connection of its own
+		if c.remote.Err() != nil { // the next line has its own connection
 			if err := c.remote.close(); err != nil {
 				return err
 			}
@@ -95,7 +95,7 @@ type inputLine struct {
 	err    error
 }
 
-// nextLine returns the next line, or false at the end of the input or of ctx.
+// nextLine returns the next line, or false if the input ends or ctx is done.
 func nextLine(ctx context.Context, input <-chan inputLine) (l inputLine, ok bool) {
 	select {
 	case l, ok = <-input:

@@ -150,8 +150,8 @@ func TestCallTruncatedReply(t *testing.T) {
 	}
 }
 
-// A connection that is lost after the call was sent has a code of its own; one that cannot be made
-// has the code of other commands.
+// A connection that is lost after the call was sent has its own code; one that cannot be made has
+// the code of other commands.
 func TestCallLost(t *testing.T) {
 	closing := listener(t, func(c net.Conn) {
 		_, _ = io.ReadFull(c, make([]byte, 40))
@@ -174,7 +174,8 @@ func TestCallLost(t *testing.T) {
 	}
 }
 
-// An interrupt ends a call that waits, and the reading of lines. Results that were printed stay.
+// An interrupt cancels a call that waits, and stops the reading of lines. Results that were printed
+// stay.
 func TestCallInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	sent := make(chan struct{})

@@ -58,7 +58,7 @@ func withoutALPN(t *testing.T, a *tlstest.Authority) (addr string) {
 }
 
 // -tls over TCP begins with the probe of RFC 9289 §4.1: required fails without TLS at the server,
-// wanted goes on and says so, and certificates are checked.
+// wanted continues and says so, and certificates are checked.
 func TestCallTLS(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	ca, cert, key := a.Write(nil)

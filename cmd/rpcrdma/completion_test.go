@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli/completion/completiontest"
 )
 
-// Every command has a line in the main help and help of its own, which has every flag.
+// Every command has a line in the main help, and its own help has every flag.
 func TestCompletionModel(t *testing.T) {
 	parser, err := kong.New(&commandLine{}, kong.Name("rpcrdma"), kong.NoDefaultHelp())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 )
 
 // parts is the progress of the continued message in one direction of a connection. A message with
-// MORE begins it, and the next one without MORE, with the same XID and type, ends it
-// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2; sections here are those of this draft).
+// MORE begins it, and the next one without MORE, with the same XID and type, completes it
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.3.2; section numbers here refer to this draft).
 type parts struct {
 	count      int // parts so far; 0: none has begun
 	xid, htype uint32
@@ -22,7 +22,7 @@ type message2 struct {
 	strings.Builder
 	d     *xdr.Decoder
 	size  int // of the message, bytes
-	rest  int // bytes of it that the trace does not have
+	rest  int // bytes that the trace does not have
 	p     *parts
 	xid   uint32
 	htype uint32

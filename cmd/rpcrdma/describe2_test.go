@@ -108,7 +108,7 @@ func TestDescribeParts(t *testing.T) {
 	}
 }
 
-// A message of which the trace has only the beginning is described as far as it goes.
+// If the trace has only the beginning of a message, that part is described.
 func TestDescribeCut(t *testing.T) {
 	set := unhex(t, "00000001 00000002 00200001 00000005 00000000 00000002 00000001 00000004 00001000 00000006 00000400 000003fc 61616161")
 	want := "RDMA2_CONNPROP, max send size 4096, the header goes on beyond the 52 bytes that the trace has"

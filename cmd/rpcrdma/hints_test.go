@@ -167,7 +167,7 @@ func TestHintProposesTheOtherProvider(t *testing.T) {
 	}
 }
 
-// -tls of call stands alone, or has a word; a wrong word is named.
+// The flag -tls of call may be given alone or with a word. A wrong word is named.
 func TestRequireTLS(t *testing.T) {
 	for in, want := range map[string]string{
 		"call -tls":                     "call -tls required",

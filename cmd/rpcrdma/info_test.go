@@ -66,8 +66,8 @@ func registered(t *testing.T, at string) string {
 	return serveTCP(t, rpc.NewHandler(nil, binder.Services()...)).String()
 }
 
-// refusing is an address that refuses connections: that of tcpmux. The system never gives its port
-// to a program that asks for any, as it may do with the port of a listener that was closed.
+// refusing is an address that refuses connections: the port of tcpmux. The system never gives its
+// port to a program that asks for any, as it may do with the port of a listener that was closed.
 const refusing = "127.0.0.1:1"
 
 // Each service has its answer: over TCP and RDMA, with a hole in its versions, with TLS, dead,

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
 )
 
-// headerType returns the name of a header type of version 2 (§6.2), or its number.
+// headerType returns the name of a version 2 header type (§6.2), or its number.
 func headerType(n uint32) string {
 	switch n {
 	case rpcrdma2.HeaderMsg:

@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// programs starts a server of versions of NFS, with the configuration of its connections.
+// programs starts a server for some versions of NFS, with the configuration of its connections.
 func programs(t *testing.T, cfg *rdmaio.Config, versions ...uint32) string {
 	t.Helper()
 	dev, err := rdmatcp.Open(nil)
@@ -204,8 +204,7 @@ func TestPrivateData(t *testing.T) {
 	}
 }
 
-// The zeros that a device adds to private data are not shown, where the data has a length of its
-// own.
+// The zeros that a device adds to private data are not shown, where the data has its own length.
 func TestNFSPingLeavesOutPaddingOfPrivateData(t *testing.T) {
 	ad := []byte{0xf6, 0xab, 0x0e, 0x18, 1, 0, 4, 4}
 	for _, tt := range []struct {
@@ -254,7 +253,7 @@ func TestNFSPingLeavesOutPaddingOfPrivateData(t *testing.T) {
 	}
 }
 
-// newQP returns a queue pair with objects of its own, until the end of the test.
+// newQP returns a queue pair with its own objects, until the end of the test.
 func newQP(t *testing.T, d verbs.Device) verbs.QueuePair {
 	t.Helper()
 	pd, err := d.AllocPD()
@@ -277,7 +276,7 @@ func newQP(t *testing.T, d verbs.Device) verbs.QueuePair {
 	return qp
 }
 
-// Over iWARP, the default of nfsping, the pings of both choices of -crc are answered.
+// Over iWARP, nfsping's default, pings are answered with either value of -crc.
 func TestNFSPingIWARP(t *testing.T) {
 	addr := serving(t, "-provider", "iwarp", "-crc", "off")
 	for _, crc := range []string{"on", "off"} {

@@ -18,7 +18,7 @@ type connections struct {
 	close func() error
 
 	mu     sync.Mutex
-	shared []*sharedConn // those of the Client, as it made them
+	shared []*sharedConn // as the Client made them
 }
 
 // sharedConn is a connection of the Client.
@@ -42,7 +42,7 @@ func (c *perfCmd) connect(ctx context.Context, dev verbs.Device, addr string, cf
 	}
 	client, err := rdmaio.NewClient(dev, at, &rdmaio.ClientConfig{
 		Conn: cfg, Connections: c.Parallel, DialTimeout: c.Wait, Connected: cs.made,
-		// A Call that is lost ends the measurement. The server may still have the first connection.
+		// A lost Call stops the measurement. The server may still have the first connection.
 		Retransmits: -1, IdleTimeout: -1, DialFailures: 2, MinBackoff: 100 * time.Millisecond,
 	})
 	if err = errors.Join(err, conn.Close()); err != nil {

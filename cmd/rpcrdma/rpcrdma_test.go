@@ -427,7 +427,7 @@ func TestPerfServerHangs(t *testing.T) {
 				service.ServeRPC(r)
 				return
 			}
-			held.Go(func() { // until the connection ends
+			held.Go(func() { // until the connection is closed
 				<-r.Context().Done()
 				r.Drop(nil)
 			})
@@ -689,7 +689,7 @@ func TestCapture2(t *testing.T) {
 			t.Errorf("found %d times %q, expected %d:\n%s", strings.Count(out, text), text, n, out)
 		}
 	}
-	// The second part of a WRITE of 6 KiB is the last one, with the RPC message.
+	// The second part of a 6 KiB WRITE is the last one, with the RPC message.
 	if out := dissect(perf, "-o", "rpc.dissect_unknown_programs:TRUE", "-Y", "rpcrdma2.part.last", "-T", "fields", "-e", "rpcrdma2.part", "-e", "rpc.xid", "-e", "rpc.programversion"); !strings.HasPrefix(lastLine(out), "2\t0x") {
 		t.Errorf("%s", out)
 	}

@@ -67,7 +67,7 @@ func (c *selftestCmd) run(ctx context.Context, env environment) error {
 		return explainDevice("selftest", err)
 	}
 	if c.Case != "" {
-		runCase(c.Provider, addr, c.Case) // ends the process
+		runCase(c.Provider, addr, c.Case) // exits
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -105,7 +105,7 @@ func runChild(ctx context.Context, cmd *exec.Cmd) ([]byte, error) {
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		_ = cmd.Process.Kill() // it may have ended meanwhile
+		_ = cmd.Process.Kill() // it may have exited already
 		err = ctx.Err()
 	}
 	text, readErr := os.ReadFile(out.Name())

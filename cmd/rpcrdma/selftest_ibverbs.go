@@ -18,8 +18,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
 )
 
-// runCase runs a case of the acceptance suite as go test does, and ends the process with its exit
-// code. With listCases as its name it lists the cases.
+// runCase runs a case of the acceptance suite as go test does, and exits with its exit code. With
+// listCases as its name it lists the cases.
 func runCase(p provider, addr, name string) {
 	testing.Init()
 	pattern := "^" + caseParent + "$"

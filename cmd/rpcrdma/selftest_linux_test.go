@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 )
 
-// The build with the tag runs the suite's cases in processes of its own. It needs no device for the
+// The build with the tag runs the suite's cases in separate processes. It needs no device for the
 // other providers. The test builds a program, which takes seconds.
 func TestSelftestRunsTheSuiteInProcesses(t *testing.T) {
 	if testing.Short() {

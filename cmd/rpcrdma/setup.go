@@ -50,7 +50,7 @@ func unpadded(b []byte) []byte {
 	return b[:n]
 }
 
-// advertisement is the length in bytes of version 1 of RFC 8797 §4.
+// advertisement is the length in bytes of private data in the format of RFC 8797 §4, version 1.
 const advertisement = 8
 
 // advertises reports whether private data begins with an advertisement.

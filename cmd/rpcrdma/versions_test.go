@@ -73,8 +73,8 @@ func TestPingTerms(t *testing.T) {
 	}
 }
 
-// A server without a common version, and one that does not answer version 2, have errors and exit
-// codes of their own.
+// A server without a common version, and one that does not answer version 2, each have their own
+// error and exit code.
 func TestVersionErrors(t *testing.T) {
 	one, two := serving(t), serving(t, "-versions", "2")
 	mute := muteServer(t)
@@ -123,13 +123,13 @@ func muteServer(t *testing.T) string {
 		if n, err := c.Read(b); err == nil {
 			to.Write(b[:n])
 		}
-		io.Copy(io.Discard, c) // until the client ends
+		io.Copy(io.Discard, c) // until the client closes
 		to.(*net.TCPConn).CloseWrite()
 	})
 	return l.Addr().String()
 }
 
-// Each error of the peer has advice, and stands in the help.
+// Each error of the peer has advice, and is in the help.
 func TestAdvice(t *testing.T) {
 	text := helpErrors()
 	for code := rdmaio.PeerErrVers; code <= rdmaio.PeerErrSystem+1; code++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
 )
 
-// BenchmarkCompile compiles a file of the size of RFC 1813's XDR, with formatting of the Go
-// code, and measures each stage on its own.
+// BenchmarkCompile compiles a file as large as RFC 1813's XDR, with formatting of the Go code, and
+// measures each stage on its own.
 func BenchmarkCompile(b *testing.B) {
 	file := filepath.Join(corpus.Dir(b), "x", "nfs-ganesha", "nfs23.x")
 	o := sema.Options{Files: []string{file}}

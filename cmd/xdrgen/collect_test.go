@@ -25,7 +25,7 @@ func TestCollectLate(t *testing.T) {
 	}
 	for range 3 {
 		runtime.GC()
-		time.Sleep(time.Millisecond) // cleanups run on a goroutine of their own
+		time.Sleep(time.Millisecond) // cleanups run on a separate goroutine
 	}
 	if live() < largeHeap && (rate() != gcPercent || debug.SetMemoryLimit(-1) != memoryLimit) {
 		t.Errorf("a small heap: rate %d, limit %d", rate(), debug.SetMemoryLimit(-1))
@@ -39,7 +39,7 @@ func TestCollectLate(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	for debug.SetMemoryLimit(-1) != math.MaxInt64 {
-		time.Sleep(time.Millisecond) // set just behind the rate
+		time.Sleep(time.Millisecond) // set just after the rate
 	}
 	runtime.KeepAlive(held)
 }

@@ -27,7 +27,7 @@ func measure(ctx context.Context, mod trial.Module, rows []corpusRow) (t corpusT
 	if err := fill(ctx, mod); err != nil {
 		return t, err
 	}
-	// The content differs in each run, so the build cache has none of the packages.
+	// The content differs in each run, so no package is in the build cache.
 	stamp := time.Now().UnixNano()
 	for _, r := range rows {
 		if r.Accepted {

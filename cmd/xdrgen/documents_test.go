@@ -39,7 +39,7 @@ func sha256Hex(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// document returns the path of a document of the corpus.
+// document returns the path of a document in the corpus.
 func document(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(corpus.Dir(t), "ietf", name)

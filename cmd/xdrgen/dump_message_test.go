@@ -96,8 +96,8 @@ func unitOf(t *testing.T, folder string) []string {
 	return files
 }
 
-// TestDumpCut dumps every beginning of some messages. It is a fault, unless the message can end
-// there: behind the body of a message with a payload.
+// TestDumpCut dumps every beginning of some messages. Each must be a fault, unless the message can
+// end there: after the body of a message with a payload.
 func TestDumpCut(t *testing.T) {
 	two := vectorsOf(t, "rpcrdma2")
 	unit := unitOf(t, "../../spec/x/rpcrdma2")

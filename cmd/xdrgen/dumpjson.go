@@ -21,7 +21,7 @@ type dumpItem struct {
 	Value  json.RawMessage `json:"value,omitempty"` // of role value and count
 	Number *int64          `json:"number,omitempty"`
 
-	// Of a number of a code space:
+	// Set for a number in a code space:
 	Space   string   `json:"space,omitempty"`
 	Names   []string `json:"names,omitempty"`
 	Unknown *uint32  `json:"unknown,omitempty"`

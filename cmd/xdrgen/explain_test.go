@@ -42,9 +42,9 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestOtherTexts checks the examples of lint and compat rules. A wrong example of lint has
-// exactly the finding, and a right one has none. The two versions of a compat example differ
-// by exactly the change.
+// TestOtherTexts checks the examples of lint and compat rules. A wrong lint example has exactly the
+// finding, and a right one has no finding. The two versions of a compat example differ by exactly
+// the change.
 func TestOtherTexts(t *testing.T) {
 	texts, err := explain.Others()
 	if err != nil {

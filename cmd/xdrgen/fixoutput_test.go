@@ -122,8 +122,8 @@ func applySARIF(t *testing.T, text, log string) string {
 	return text
 }
 
-// TestOfferedFixes applies each fix on its own, in the bad files and in texts that a careless
-// fix would damage. The finding must disappear, and there must be no new error.
+// TestOfferedFixes applies each fix on its own, in the bad files and in texts that a careless fix
+// would damage. The finding must disappear, and no new error may appear.
 func TestOfferedFixes(t *testing.T) {
 	texts := map[string]string{"faulty.x": faulty}
 	for _, file := range badFiles(t) {

@@ -81,7 +81,7 @@ func expand(names []string) ([]string, error) {
 	return out, nil
 }
 
-// formatter is the state of one run of fmt.
+// formatter is the state of a single fmt run.
 type formatter struct {
 	cmd              *fmtCmd
 	env              environment

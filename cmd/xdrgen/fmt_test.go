@@ -89,8 +89,8 @@ func TestFmtLink(t *testing.T) {
 	}
 }
 
-// TestMeaning formats every file of the corpus and of testdata/ok, and compares the meaning
-// before and after, with the words of comments.
+// TestMeaning formats every file in the corpus and in testdata/ok, and compares the meaning before
+// and after, with the words of comments.
 func TestMeaning(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")
 	if err != nil || len(files) < 15 {
@@ -169,7 +169,7 @@ func TestMeaningDiffers(t *testing.T) {
 	}
 }
 
-// TestFmtLayouts changes the layout of the files of testdata/ok at random, inserts comments
+// TestFmtLayouts changes the layout of the files in testdata/ok at random, inserts comments
 // anywhere, and formats the result. The meaning must stay the same.
 func TestFmtLayouts(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")

@@ -18,7 +18,7 @@ type growthCase struct {
 	files  func(n int) map[string]string
 }
 
-// files returns n files of which each has a text, and a last one with n lines.
+// files returns n files, each with a text, and a last one with n lines.
 func files(n int, name, text, last, line string) map[string]string {
 	files := map[string]string{last: repeat(n, line)}
 	for i := range n {

@@ -12,9 +12,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// meaningDiffers compares the meaning of two texts of one unit, and returns the first
-// difference in words, or "" if there is none. If comments is set, their words and the
-// declarations that they belong to are compared too. It modifies both units.
+// meaningDiffers compares the meaning of a unit's two texts, and returns the first difference in
+// words, or "" if they agree. If comments is set, their words and the declarations that they belong
+// to are compared too. It modifies both units.
 func meaningDiffers(a, b *sema.Result, comments bool) string {
 	if x, y := findings(a.Diags), findings(b.Diags); x != y {
 		return "the findings of check"

@@ -57,8 +57,8 @@ func (f *messageFlags) check() error {
 // several reports whether the data is a message of several values.
 func (f *messageFlags) several() bool { return f.Message || f.RPC }
 
-// layout returns how to decode a message of the unit that begins with a value of type of. With
-// -message, of names the prefix, or is empty.
+// layout returns how to decode a message of the unit. The parameter of is the type that the message
+// begins with. With -message, of names the prefix, or is empty.
 func (f *messageFlags) layout(of dataType) (*dynamic.Message, error) {
 	m := &dynamic.Message{Codes: of.codes}
 	var err error
@@ -107,7 +107,7 @@ func prefix(r *sema.Result, name string) (*ir.Message, error) {
 	return found, nil
 }
 
-// sidecars returns the sidecar of a unit and those of the units that it imports.
+// sidecars returns the sidecars of a unit and the units that it imports.
 func sidecars(r *sema.Result) []*ir.Bind {
 	out := []*ir.Bind{r.Bind}
 	for _, i := range r.Unit.Imports {

@@ -20,7 +20,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRPCUnit checks that the embedded RPC message is the same as that of spec/x.
+// TestRPCUnit checks that the embedded RPC message is the same as the one in spec/x.
 func TestRPCUnit(t *testing.T) {
 	for _, name := range []string{"oncrpc.x", "oncrpc.bind"} {
 		text, err := os.ReadFile(filepath.Join("../../spec/x/oncrpc", name))

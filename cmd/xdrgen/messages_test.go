@@ -49,7 +49,7 @@ func TestErrorsOfWritingNameTheFileAskedFor(t *testing.T) {
 	}
 }
 
-// TestAFlagThatTookTheFileIsNamed gives the file in the place of the value of a flag.
+// TestAFlagThatTookTheFileIsNamed gives the file in place of a flag's value.
 func TestAFlagThatTookTheFileIsNamed(t *testing.T) {
 	for args, want := range map[string]string{
 		"gen -o out -D blob.x":         "FILE is missing: -D took blob.x for its value",

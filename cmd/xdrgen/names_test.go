@@ -54,8 +54,8 @@ procedure   PROG.VERS.GET       ProcFetch   rename     t.x:4
 	}
 }
 
-// TestGenNamesStubs checks the names of clients and servers: those of the lowest version of the
-// first program have no prefix unless it is renamed. A rename to Version1 names the constant alone.
+// TestGenNamesStubs checks the names of clients and servers: in the first program's lowest version
+// they have no prefix unless it is renamed. A rename to Version1 names the constant alone.
 func TestGenNamesStubs(t *testing.T) {
 	const x = "program LG { version LG_V1 { void A(void) = 1; } = 1; version LG_V2 { void A(void) = 1; } = 2; } = 9;\n"
 	t.Chdir(writeFiles(t, map[string]string{"t.x": x}))

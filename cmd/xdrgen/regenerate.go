@@ -8,7 +8,7 @@ import (
 
 // regenerate returns the words of the command that makes the same package in the output folder: the
 // one that ran, with paths from that folder, so that its text does not depend on where the files
-// lie (D10). Flags of the output of findings are left out.
+// lie (D10). Flags that only change how findings are printed are left out.
 func (g *genFlags) regenerate() []string {
 	words := []string{"xdrgen", "gen", "-o", ".", "-package", g.Package}
 	each := func(flag string, values []string, text func(string) string) {

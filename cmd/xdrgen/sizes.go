@@ -21,8 +21,7 @@ type sizeLine struct {
 	Amplification int     `json:"amplification"`       // bytes of memory per byte received, or 0
 }
 
-// sizes returns the sizes of each type of a unit. They equal the constants of the
-// generated code.
+// sizes returns the sizes of a unit's types. They equal the constants of the generated code.
 func sizes(u *ir.Unit, costs *plan.Costs) []sizeLine {
 	var out []sizeLine
 	for _, d := range u.Decls {

@@ -28,8 +28,8 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// TestScript checks that an edit script yields both texts, and that it is as short as that of
-// the quadratic algorithm.
+// TestScript checks that an edit script yields both texts, and that it is as short as the quadratic
+// algorithm's.
 func TestScript(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() [][]byte {

@@ -31,7 +31,7 @@ func checkWith(words []string) error {
 }
 
 // withMethods returns the optional methods of a unit: the default, changed by the words of its
-// sidecar and then by those of the flag -with.
+// sidecar and then by the words of the flag -with.
 func withMethods(b *ir.Bind, flag []string) ir.Methods {
 	m := ir.DefaultMethods()
 	for _, w := range slices.Concat(b.With, flag) {

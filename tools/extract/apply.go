@@ -98,7 +98,7 @@ func (ed *edit) remove(e *erratum, i int) error {
 	return nil
 }
 
-// find returns the index at which the old lines of a hunk stand, which must be the only one.
+// find returns the index at which a hunk's old lines are. They must be at one place only.
 func (ed *edit) find(ops []hunkLine) (int, error) {
 	var old []string
 	for _, l := range ops {
@@ -125,7 +125,7 @@ func (ed *edit) find(ops []hunkLine) (int, error) {
 	return 0, fmt.Errorf("the old text has %d matches, expected exactly one: at document lines %s; add context lines", len(at), strings.Join(limit(nums, 10), ", "))
 }
 
-// matches returns how many of the old lines stand at index i, in order.
+// matches returns how many of the old lines are at index i, in order.
 func (ed *edit) matches(i int, old []string) int {
 	n := 0
 	for n < len(old) && i+n < len(ed.lines) && ed.lines[i+n].text == old[n] {

@@ -121,8 +121,8 @@ func (r *blockReader) repeats(first, end int) bool {
 	return r.seen[key] > 1
 }
 
-// headerComment is the largest number of lines of a comment above a definition, so that a comment
-// that never closes takes few lines with it.
+// headerComment limits the lines of a comment above a definition, so that a comment that never
+// closes takes few lines with it.
 const headerComment = 100
 
 // afterComment returns the line that follows the comment lines beginning at i without an empty line

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// docResult holds the results of one document of the manifest.
+// docResult holds the results for a document of the manifest.
 type docResult struct {
 	doc    *document
 	lines  int // of the document

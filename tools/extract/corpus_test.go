@@ -157,7 +157,7 @@ func ietf(t *testing.T) []string {
 }
 
 // TestCorpusFileMarksAsTheDocumentsScript extracts the two files of the NFS_ACL draft, and compares
-// them with those of the script that the draft prints.
+// them with the output of the script that the draft prints.
 func TestCorpusFileMarksAsTheDocumentsScript(t *testing.T) {
 	name := filepath.Join(corpus.Dir(t), "ietf/draft-ietf-nfsv4-nfs-acl.md")
 	doc := readFile(t, name)

@@ -1,7 +1,7 @@
 // Command extract takes the XDR out of protocol documents.
 //
 // It reads spec/MANIFEST, extracts the XDR of each document named there, applies the reviewed
-// corrections of spec/errata, and writes spec/x/<unit>/<file>.x with an origin map beside it. The
+// corrections of spec/errata, and writes spec/x/<unit>/<file>.x with an origin map next to it. The
 // result holds extracted lines and errata and nothing else, so the same inputs give the same bytes
 // on any machine. It imports the standard library only.
 //
@@ -21,7 +21,7 @@
 //	mode     marked|sections|none
 //	unit     NAME             spec/x/NAME; lower-case letters and digits, starts with a letter
 //	target   DIR              folder of the package that this unit yields; gen/NAME unless given;
-//	                          none if make generate makes no package of it
+//	                          none if make generate does not make its package
 //	file     NAME.x [SECTION...]
 //
 // Mode marked takes the lines that begin with three slashes. With one file in all, that file gets
@@ -41,8 +41,8 @@
 // Sections: a definition is recognized by its form, not by its place. It begins with struct, union,
 // enum, typedef, const or program in the shape of a definition and runs to the semicolon that
 // closes it; a comment directly above belongs to it. Page footers, headers, form feeds and the
-// empty lines around them are cut out, the indentation common to one definition is removed, and one
-// empty line stands between two definitions where the document has one there. A union may lack its
+// empty lines around them are cut out, the indentation common to one definition is removed, and two
+// definitions have one empty line between them where the document has one. A union may lack its
 // switch, or have it on the next line.
 //
 // Tables: where a file's list has table:2.4 in place of 2.4, the lines of that section that hold a
@@ -51,16 +51,16 @@
 // give their sizes in this form; the manifest says where.
 //
 // In both modes a byte order mark, carriage returns, form feeds and blanks at the end of a line are
-// dropped, and so is the markup of the document: tags of HTML and of the XML of RFC 7991 around
-// code, CDATA, entities (XDR has no &), the > of quoted Markdown and mail, overstriking. With -doc
-// and mode sections, code that a fence or a <sourcecode> marks as another language is skipped, and
-// a definition that the document repeats word for word is taken once.
+// dropped, and so is the markup of the document: HTML and RFC 7991 XML tags around code, CDATA,
+// entities (XDR has no &), the > of quoted Markdown and mail, overstriking. With -doc and mode
+// sections, code that a fence or a <sourcecode> marks as another language is skipped, and a
+// definition that the document repeats word for word is taken once.
 //
 // # Errata
 //
 // spec/errata/<document> holds reviewed replacements:
 //
-//	erratum P2-missing-brace         a name of its own: letters, digits, dot, dash, underscore
+//	erratum P2-missing-brace         a unique name: letters, digits, dot, dash, underscore
 //	file    common.x                 the extracted file it applies to
 //	section 7.3                      where the document has the fault
 //	reason  why, citing the rule; a line that begins with a blank
@@ -83,9 +83,9 @@
 //
 // # Origin map
 //
-// spec/x/<unit>/<file>.x.origin gives the origin of each line of the .x file. It consists of lines
-// of words with one blank between words, no comments, and a newline at the end of each line. The
-// first line is
+// spec/x/<unit>/<file>.x.origin says where each line of the .x file comes from. A line of the map
+// is words with one blank between them, without comments, and has a newline at its end. The first
+// line is
 //
 //	xdr-origin 1 DOCUMENT
 //

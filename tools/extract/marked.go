@@ -43,7 +43,7 @@ type part struct {
 	alone  bool // the document says that the file is compiled without the others
 }
 
-// own returns the lines of part i of a document, from the file that has all parts.
+// own returns the lines of a document's part i, from the file that has all parts.
 func (p part) own(i int) []line {
 	if i == 0 {
 		return p.lines

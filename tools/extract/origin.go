@@ -7,7 +7,8 @@ import (
 
 const originHeader = "xdr-origin 1 "
 
-// originMap returns the origin map of a file of a document, in the format of doc.go.
+// originMap returns the origin map of a file extracted from doc, in the format that doc.go
+// describes.
 func originMap(doc string, lines []line) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s%s\n", originHeader, doc)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// place is the origin of a line of a .x file, as read from an origin map.
+// place is the origin of a line in a .x file, as read from an origin map.
 type place struct {
 	file    string // below spec/
 	num     int
@@ -92,7 +92,7 @@ func TestOriginOfSpec(t *testing.T) {
 					continue
 				}
 				fromDoc++
-				// a row of a table of sizes: NAME and number
+				// a row in a table of sizes: NAME and number
 				if words := strings.Fields(source); len(words) == 2 && x[i] == "const "+words[0]+" = "+words[1]+";" {
 					continue
 				}

@@ -7,7 +7,7 @@ import (
 
 // plain removes the markup from the lines of a document: quotation marks of Markdown and mail, tags
 // and entities of HTML and XML, overstriking, no-break spaces. It adds and removes no line, so that
-// line numbers stay those of the document.
+// line numbers remain the document's.
 func plain(lines []string) {
 	markup := false
 	for i, s := range lines {
@@ -64,11 +64,11 @@ func untag(s string, verbatim bool) (string, bool) {
 var (
 	// A line that identifies HTML or XML: no line of XDR begins like this.
 	marksUp = regexp.MustCompile(`(?i)^[ \t]*<(?:!doctype|\?xml|html|pre|rfc|sourcecode|artwork)\b`)
-	// The tags that stand around code in HTML and in the XML of RFC 7991.
+	// The tags around code in HTML and in the XML of RFC 7991.
 	tags = regexp.MustCompile(`<!--.*?-->|</?(?:` + tagNames + `)(?:[ \t]+[^<>]*)?/?>`)
-	// A tag that goes on in the next line.
+	// A tag that continues on the next line.
 	tagBegins = regexp.MustCompile(`<(?:` + tagNames + `)(?:[ \t]+[^<>]*)?$`)
-	// XDR has no &, so that these are entities wherever they stand.
+	// XDR has no &, so that these are entities wherever they occur.
 	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'", "&nbsp;", " ",
 		"&#60;", "<", "&#62;", ">", "&#38;", "&", "&#34;", `"`, "&#39;", "'", "&#160;", " ",
 		"&#x3C;", "<", "&#x3E;", ">", "&#x26;", "&", "&#x22;", `"`, "&#x27;", "'",
@@ -92,8 +92,8 @@ func overstrike(s string) string {
 	return string(out)
 }
 
-// unquote removes the signs of quotation from runs of at least two lines that have them. A single
-// line that begins with > may be the end of a bound.
+// unquote removes quotation signs from runs of at least two lines that have them. A single line
+// that begins with > may be the end of a bound.
 func unquote(lines []string) {
 	for i := 0; i < len(lines); {
 		n := i
@@ -124,7 +124,7 @@ func otherCode(lines []string) []bool {
 	other := make([]bool, len(lines))
 	inXML, skip := false, false
 	mark, below := "", -1 // the fence that is open, the indentation of the directive that is
-	head := ""            // of a tag that goes on in the next line
+	head := ""            // of a tag that continues on the next line
 	for i, s := range lines {
 		q := s[len(quoted.FindString(s)):]
 		switch m := fence.FindStringSubmatch(q); {

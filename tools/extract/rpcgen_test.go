@@ -10,8 +10,8 @@ import (
 )
 
 // TestRpcgenAccepts gives each unit's files, joined in order, to the system's rpcgen, for a header
-// and C code that must compile. R320. A unit that has files by hand, too, is no whole without them:
-// its package compares its codec with rpcgen's.
+// and C code that must compile. R320. A unit that also has files written by hand is not complete
+// without them: its package compares its codec with rpcgen's.
 func TestRpcgenAccepts(t *testing.T) {
 	for _, tool := range []string{"rpcgen", "cpp", "cc"} {
 		witness.Program(t, tool)

@@ -44,7 +44,7 @@ func replace(t *testing.T, name, old, new string) {
 	}
 }
 
-// tree returns the contents of all files of a folder.
+// tree returns the contents of all files in a folder.
 func tree(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -60,8 +60,8 @@ func tree(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// summary holds the lines of the four units of the source documents; further documents add lines of
-// their own.
+// summary holds the lines for the source documents' four units. Further documents add their own
+// lines.
 const summary = `rpcrdma1: 126 lines in the sections, 89 taken, 4 errata, 96 lines in rpcrdma1.x
 rdmaconfig: 78 lines in the sections, 28 taken, 0 errata, 28 lines in rdmaconfig.x
 rpcrdma2: 171 lines marked, 171 taken, 9 errata, 175 lines in common.x baseops.x

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// heading matches a section heading: a number at the left margin and a title. Lines of a table of
+// heading matches a section heading: a number at the left margin and a title. Lines in a table of
 // contents end in a page number after dots and are not headings.
 var (
 	heading  = regexp.MustCompile(`^(?:Appendix )?([0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)*)[.:]?[ \t]+[A-Z"]`)
@@ -14,7 +14,7 @@ var (
 )
 
 // headingNumber returns the section number a heading line carries, "" for any other line. A single
-// letter is an appendix only if a dot follows it or the word Appendix stands before it.
+// letter is an appendix only if a dot follows it or the word Appendix precedes it.
 func headingNumber(s string) string {
 	m := heading.FindStringSubmatch(s)
 	if m == nil || contents.MatchString(s) {
@@ -30,7 +30,7 @@ func headingNumber(s string) string {
 // span is a half-open range of line indexes.
 type span struct{ from, to int }
 
-// sectionSpans returns where a section stands in a document, with its subsections and without its
+// sectionSpans returns where a section is in a document, with its subsections and without its
 // heading. A number that occurs twice (a draft with a flat table of contents) gives two spans.
 func sectionSpans(lines []string, section string) ([]span, error) {
 	var spans []span

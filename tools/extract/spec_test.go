@@ -87,7 +87,7 @@ func TestDocumentScripts(t *testing.T) {
 		name, doc, script string
 		lines             int  // the script prints
 		same              bool // and they are ours
-		marked            int  // of them still carry the marker
+		marked            int  // lines still carry the marker
 	}{
 		{"version 2 on its own document", docV2, scriptV2, 171, true, 0},
 		{"draft 07 on its own document", docV207, scriptV2, 259, true, 0},

@@ -78,7 +78,8 @@ func pageBreaks(lines []string) []bool {
 }
 
 // margin returns the width of the document's left margin, at which headings and the lines of page
-// breaks stand: that of the first page break, or of the leftmost line where there is none.
+// breaks begin: the margin of the first page break, or of the leftmost line if there is no page
+// break.
 func margin(lines []string) int {
 	least := -1
 	for i, s := range lines {
@@ -98,8 +99,8 @@ func margin(lines []string) int {
 	return max(least, 0)
 }
 
-// nextHeader returns the line of the page header that follows the footer at line i, 0 where there
-// is none.
+// nextHeader returns the line of the page header that follows the footer at line i, or 0 if no
+// header follows.
 func nextHeader(lines []string, i int) int {
 	h := i + 1
 	for h < len(lines) && h <= i+headerReach && lines[h] == "" {

@@ -93,7 +93,7 @@ func (d Diagnostic) Replace(at source.Span, text string) Diagnostic {
 	return d
 }
 
-// HelpText returns the help of d, or of its rule if d has none.
+// HelpText returns the help of d. If d has no help, it returns the help of d's rule.
 func (d Diagnostic) HelpText() string {
 	if d.Help != "" {
 		return d.Help

@@ -22,8 +22,8 @@ type mark struct {
 	label    string
 }
 
-// excerpts writes the places of a finding. Places of one file are written together, those of the
-// finding's own file first.
+// excerpts writes the places of a finding. Places in one file are written together, beginning with
+// the finding's own file.
 func (t *textWriter) excerpts(d Diagnostic, tint string) {
 	places := append([]Related{{Span: d.Span}}, d.Related...)
 	shown := map[*source.File]bool{nil: true}
@@ -80,7 +80,7 @@ func marksOf(s source.Span, sign, tint, label string) []mark {
 	}
 }
 
-// indent returns the number of bytes of blanks that a line begins with.
+// indent returns how many bytes of blanks a line begins with.
 func indent(line []byte) int { return len(line) - len(bytes.TrimLeft(line, " \t")) }
 
 // lines writes the lines of a file that have marks, in order. A single line between two of them
@@ -136,7 +136,7 @@ func (t *textWriter) line(f *source.File, number int, marks []mark) {
 	}
 }
 
-// signs writes the marks under a line. The label of the last mark is beside it. The labels of the
+// signs writes the marks under a line. The label of the last mark is next to it. The labels of the
 // others are below, from right to left.
 func (t *textWriter) signs(v shown, marks []mark) {
 	slices.SortStableFunc(marks, func(a, b mark) int { return a.from - b.from })
@@ -232,8 +232,8 @@ func clipAt(f *source.File, n, focus int) clip {
 	return clip{line[from:to], from, from > 0, to < len(line)}
 }
 
-// boundary returns the start of the character of text that has byte i, or the end of the
-// text that is nearer.
+// boundary returns the start of the character that has byte i. If i is outside text, it returns the
+// nearer end of text.
 func boundary(text []byte, i int) int {
 	if i <= 0 || i >= len(text) {
 		return min(max(i, 0), len(text))
@@ -243,14 +243,14 @@ func boundary(text []byte, i int) int {
 			return k
 		}
 	}
-	return i // it is no UTF-8
+	return i // not UTF-8
 }
 
 // shown is the visible part of a line.
 type shown struct {
 	text   string
-	offset []int // the first byte in the line of each character of the clip, and the clip's end
-	at     []int // their columns, from 0; a hidden character has that of the nearest visible one
+	offset []int // for each character of the clip, its first byte in the line; then the clip's end
+	at     []int // their columns, from 0; a hidden one has the column of the nearest visible one
 	from   int   // the visible characters, from from up to but not including to
 	to     int
 	after  bool // whether the line has more after the clip
@@ -266,8 +266,8 @@ func (v shown) columns(m mark) (from, to int) {
 	return from, max(v.column(m.to), from+1)
 }
 
-// column returns the column of a byte of the line. The characters that end the line are not in
-// the clip. They have one column each.
+// column returns the column of a byte in the line. The characters that end the line are not in the
+// clip. They have one column each.
 func (v shown) column(b int) int {
 	end := len(v.at) - 1
 	if b > v.offset[end] && !v.after {
@@ -313,7 +313,8 @@ func view(c clip, focus int) shown {
 	return v
 }
 
-// cut selects maxColumns of a clip of width columns. Column focus is at a third of them.
+// cut selects maxColumns columns from a clip that has width columns. A third of the selected ones
+// precede column focus, if the clip has as many.
 func (v *shown) cut(focus, width int) {
 	start := min(max(focus-maxColumns/3, 0), width-maxColumns)
 	for v.at[v.from] < start {

@@ -69,9 +69,9 @@ func (t *textWriter) fixLines(d Diagnostic) {
 
 // part is the part of a file that a fix changes.
 type part struct {
-	file          *source.File // the part as a file of its own
+	file          *source.File // the part as a separate file
 	edits         []Edit       // with places in that file
-	before, after bool         // whether the first line has text before the part, and the last line after it
+	before, after bool         // text precedes it on its first line, or follows it on its last
 }
 
 // touched returns the lines that edits change, of long lines only the part within reach of the

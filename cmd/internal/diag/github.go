@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// WriteGitHub writes a finding as a workflow command of GitHub Actions, which shows it beside the
+// WriteGitHub writes a finding as a workflow command of GitHub Actions, which shows it next to the
 // source line.
 func WriteGitHub(w io.Writer, d Diagnostic) error {
 	info := d.Info()

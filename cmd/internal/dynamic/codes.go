@@ -9,8 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-// Codes has the code points of a unit and of the units that it imports, and the fields that have
-// their numbers.
+// Codes has the code points of a unit and its imports, and the fields that have their numbers.
 type Codes struct {
 	points  map[codeKey]*ir.CodePoint
 	flags   []*ir.CodePoint // in order of their bits
@@ -45,13 +44,13 @@ func NewCodes(binds ...*ir.Bind) *Codes {
 	return c
 }
 
-// Point returns the code point with a number, or nil if there is none.
+// Point returns the code point with a number, or nil if no code point has it.
 func (c *Codes) Point(space string, value uint32) *ir.CodePoint {
 	return c.points[codeKey{space, value}]
 }
 
-// after returns the code point of an error whose number is a field of the body: its data follow
-// the body. It returns nil if there is none or if it carries no data.
+// after returns the code point of an error whose number is a field of the body: its data follow the
+// body. It returns nil if no code point has the number, or if the code point carries no data.
 func (c *Codes) after(body *Value) *ir.CodePoint {
 	for _, n := range c.numbers[body.Type.Underlying().Ref] {
 		v := body.number(n)
@@ -74,11 +73,11 @@ func (v *Value) number(n ir.Number) *Value {
 	return item
 }
 
-// Number is the meaning of a number of a code space.
+// Number is the meaning of a number in a code space.
 type Number struct {
 	Space   string   // "property"
 	Names   []string // of the code point; of several flags, or of none
-	Unknown bool     // the number has no code point; for flags, the bits of Rest have none
+	Unknown bool     // no code point has the number; for flags, the bits of Rest
 	Rest    uint32   // the unknown number, or the unknown bits
 }
 

@@ -62,7 +62,7 @@ func annotated(t testing.TB, typ string, data []byte, l Limits) (*Value, []*Erro
 	return root, NewCodes(r.Bind).Annotate(root, data, l)
 }
 
-// TestAnnotate shows the rows of numbers and of the data whose type they select.
+// TestAnnotate shows the rows for numbers and for the data whose type they select.
 func TestAnnotate(t *testing.T) {
 	for _, c := range []struct {
 		typ, xdr string
@@ -147,7 +147,7 @@ func size(v *Value) int {
 	return n
 }
 
-// TestAnnotateCut checks the rows of every prefix of a nested value.
+// TestAnnotateCut checks the rows for every prefix of a nested value.
 func TestAnnotateCut(t *testing.T) {
 	data := unhex(t, "00000002 00000014 00000002 0000000c 00000005 00000004 00000007")
 	for n := range len(data) {

@@ -72,8 +72,8 @@ func (d *decoder) word() (uint32, *Error) {
 	return binary.BigEndian.Uint32(d.data[d.off-4:]), nil
 }
 
-// child decodes the next item of v and appends it. It drops an item at fault of which nothing
-// was decoded.
+// child decodes the next item of v and appends it. It drops the item if decoding failed before the
+// first byte.
 func (d *decoder) child(v *Value, name string, index int, t *ir.Type) *Error {
 	c := &Value{Name: name, Index: index, Type: t}
 	v.Items = append(v.Items, c)

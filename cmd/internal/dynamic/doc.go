@@ -15,14 +15,14 @@
 // # JSON form
 //
 //	int, unsigned int        number
-//	hyper, unsigned hyper    string of digits, since readers lose precision above 2^53; or a number
+//	hyper, unsigned hyper    string of digits, as readers lose precision above 2^53; or a number
 //	float, double            number; "NaN", "NaN:" and its bits in hex, "Infinity", "-Infinity"
 //	quadruple, opaque        string of hex digits
 //	string                   string if it is UTF-8, else {"hex": "..."}
 //	bool                     true, false
 //	enum                     name of the member; a number if an open enum has no name for it
 //	struct, arguments        object with all fields, by their XDR names
-//	union                    {"discriminant": value, "arm": value}, without "arm" if the arm is void
+//	union                    {"discriminant": value, "arm": value}; a void arm has no "arm"
 //	array, linked list       array; the elements of a list are objects without the next pointer
 //	optional (type *name)    null or the value; {"value": ...} if the value can be null
 package dynamic

@@ -14,9 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
-// ParseJSON parses the JSON form of a value of type t. Offsets in the tree and in its
-// [*Error] refer to the text. ParseJSON does not check bounds, enumerators given by number,
-// and missing arms; Encode does.
+// ParseJSON parses a value of type t in JSON form. Offsets in the tree and in its [*Error] refer to
+// the text. ParseJSON does not check bounds, enumerators given by number, and missing arms; Encode
+// does.
 //
 // If key is not empty, the text is an object, and the value is its member with that name.
 func ParseJSON(text []byte, t *ir.Type, key string, l Limits) (*Value, error) {
@@ -264,7 +264,7 @@ func (p *jsonParser) enum(v *Value, n *node, d *ir.Decl) *Error {
 	return p.unknown(n, s, names, "a member of enum "+d.Name)
 }
 
-// unknown returns an error for a name that is not one of names, with the nearest of them.
+// unknown returns an error for a name that is not one of names. It proposes the nearest one.
 func (p *jsonParser) unknown(n *node, name string, names []string, want string) *Error {
 	e := p.fault(n, "found %s, expected %s", jsontext.Quote([]byte(name)), want)
 	if near, ok := spelling.Nearest(name, names); ok {
@@ -335,7 +335,8 @@ func (p *jsonParser) structure(v *Value, n *node, d *ir.Decl) *Error {
 	return nil
 }
 
-// misspelt returns the key of an object that is no field, and is most similar to the name of one.
+// misspelt returns the key of an object that is not the name of a field, and is most similar to
+// name.
 func misspelt(n *node, fields []*ir.Field, name string) (string, bool) {
 	others := slices.DeleteFunc(slices.Clone(n.keys), func(k string) bool {
 		return slices.ContainsFunc(fields, func(f *ir.Field) bool { return f.Name == k })

@@ -11,9 +11,9 @@ import (
 // RPC message, and arguments or results. The earlier values determine the types of the later
 // ones.
 type Message struct {
-	Header   *ir.Type    // type of a header; nil if there is none
-	Prefix   *ir.Message // the prefix, whose number selects the body; nil if there is none
-	Codes    *Codes      // types of the body and of the data after it; not nil if Prefix is not
+	Header   *ir.Type    // type of a header; nil without a header
+	Prefix   *ir.Message // the prefix, whose number selects the body; nil without a prefix
+	Codes    *Codes      // types for the body and the data after it; not nil if Prefix is not
 	RPC      *ir.Type    // rpc_msg if the payload is an RPC message, else nil
 	Programs []*ir.Decl  // programs that declare the arguments of calls
 	Result   *ir.Type    // result of the procedure that a reply answers; nil if not known
@@ -175,7 +175,7 @@ func (m *Message) rpc(r *messageReader) (ended bool, f *Error) {
 	return false, nil
 }
 
-// args returns the type of the arguments of a procedure, or nil if it is not declared.
+// args returns the argument type of a procedure, or nil if the procedure is not declared.
 func (m *Message) args(prog, vers, proc uint32) *ir.Type {
 	for _, d := range m.Programs {
 		if d.Program.Number != prog {
@@ -192,7 +192,7 @@ func (m *Message) args(prog, vers, proc uint32) *ir.Type {
 	return nil
 }
 
-// find returns the value at a path of names below v, or nil if there is none.
+// find returns the value at a path of names below v, or nil if v does not have it.
 func (v *Value) find(path string) *Value {
 	for name := range strings.SplitSeq(path, ".") {
 		var next *Value
@@ -209,7 +209,7 @@ func (v *Value) find(path string) *Value {
 	return v
 }
 
-// Programs returns the programs of a unit and of the units that it imports.
+// Programs returns the programs in a unit and in the units that it imports.
 func Programs(u *ir.Unit) []*ir.Decl {
 	var out []*ir.Decl
 	for _, d := range u.AllDecls() {

@@ -15,9 +15,9 @@ type Procedure struct {
 	Proc    *ir.Proc
 }
 
-// FindProcedure returns the procedure PROGRAM.VERSION.PROCEDURE of a unit or of the units that it
-// imports. Each part is a name, or a number as in C. The error is a [*NotFound] and names the part
-// that does not exist.
+// FindProcedure returns the procedure PROGRAM.VERSION.PROCEDURE in a unit or in the units that it
+// imports. Each part is a name, or a number as in C: for example, NFS_PROGRAM.3.NFSPROC3_READ. The
+// error is a [*NotFound] and names the part that does not exist.
 func FindProcedure(u *ir.Unit, name string) (*Procedure, error) {
 	parts := strings.Split(name, ".")
 	if len(parts) == 3 {
@@ -87,8 +87,8 @@ func (p *Procedure) String() string {
 	return p.Program.Name + "." + p.Version.Name + "." + p.Proc.Name
 }
 
-// Args returns the type of the arguments: that of the argument if there is one, else a struct of
-// all of them.
+// Args returns the type of the arguments: a single argument's own type, else a struct of all
+// arguments.
 func (p *Procedure) Args() *ir.Type {
 	if len(p.Proc.Args) == 1 {
 		return p.Proc.Args[0].Type
@@ -111,8 +111,8 @@ type Item struct {
 	Start, End   int    // offsets in the XDR
 }
 
-// Items returns the eligible items of the arguments args, which Decode returned, in order of
-// offset (RFC 8166 §6.1). bindings may have those of other procedures.
+// Items returns the eligible items of the arguments args, which Decode returned, in order of offset
+// (RFC 8166 §6.1). bindings may include other procedures'.
 func (p *Procedure) Items(args *Value, bindings []ir.DDPBinding) []Item {
 	own := slices.DeleteFunc(slices.Clone(bindings), func(b ir.DDPBinding) bool {
 		return b.Reply || b.Prog != p.Program.Program.Number || b.Vers != p.Version.Number || b.Number != p.Proc.Number

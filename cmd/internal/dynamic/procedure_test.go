@@ -149,8 +149,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// Every type of the compiler's own test files, and of the protocols of this module, has a template
-// that its JSON and its XDR give back.
+// Every type in the compiler's own test files, and in this module's protocols, has a template that
+// its JSON and its XDR give back.
 func TestTemplates(t *testing.T) {
 	n := 0
 	units := map[string][]string{} // files by folder, or by name

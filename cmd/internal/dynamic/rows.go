@@ -79,7 +79,7 @@ func (w *rowWalk) value(v *Value) bool {
 	return w.row(v, v.Offset, v.Length, Data, "%s", Text(v))
 }
 
-// opaque yields the count of opaque data or of a string, and the bytes or the value in them.
+// opaque yields the count before opaque data or a string, then the bytes or the value in them.
 func (w *rowWalk) opaque(v *Value) bool {
 	count := plural(int(v.Word), "byte")
 	if v.Default {

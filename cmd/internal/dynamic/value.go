@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-// Value is one node of a tree of values. The underlying type determines the fields in use:
+// Value is a node in a tree of values. The underlying type determines the fields in use:
 //
 //	Bool, Int, Uint, Hyper, Uhyper, Float, Double   Word: its bits, sign-extended for Int
 //	enum                                            Word as Int, Member
@@ -129,7 +129,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// pathOf returns the path of the last value of a chain, which begins at the root.
+// pathOf returns the path to the last value of a chain, which begins at the root.
 func pathOf(chain []*Value) string {
 	var b strings.Builder
 	for _, v := range chain {
@@ -146,7 +146,7 @@ func pathOf(chain []*Value) string {
 	return b.String()
 }
 
-// enumOf returns the enum that t is, following typedefs, or nil if it is none.
+// enumOf returns the enum that t is, following typedefs, or nil if t is not an enum.
 func enumOf(t *ir.Type) *ir.Decl {
 	if u := t.Underlying(); u.Kind == ir.Ref && u.Ref.Kind == ir.Enum {
 		return u.Ref
@@ -180,7 +180,7 @@ func newIndex() index {
 	}
 }
 
-// member returns the first enumerator with a number, or nil if there is none.
+// member returns the first enumerator with a number, or nil if d does not have one.
 func (x index) member(d *ir.Decl, n int32) *ir.Member {
 	m := x.members[d]
 	if m == nil {
@@ -195,7 +195,7 @@ func (x index) member(d *ir.Decl, n int32) *ir.Member {
 	return m[n]
 }
 
-// named returns the enumerator with a name, or nil if there is none.
+// named returns the enumerator with a name, or nil if d does not have it.
 func (x index) named(d *ir.Decl, name string) *ir.Member {
 	m := x.names[d]
 	if m == nil {
@@ -208,7 +208,7 @@ func (x index) named(d *ir.Decl, name string) *ir.Member {
 	return m[name]
 }
 
-// arm returns the arm that a discriminant selects, or nil if there is none.
+// arm returns the arm that a discriminant selects, or nil if it does not select one.
 func (x index) arm(d *ir.Decl, disc *Value) *ir.Arm {
 	arms, ok := x.arms[d]
 	if !ok {
@@ -218,7 +218,7 @@ func (x index) arm(d *ir.Decl, disc *Value) *ir.Arm {
 	return arms.At(int64(disc.Word))
 }
 
-// node returns the type of the elements of a linked list.
+// node returns the element type of a linked list.
 func (x index) node(d *ir.Decl) *ir.Type {
 	t := x.nodes[d]
 	if t == nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A suggestion looks at all names, so a file with many unknown names gets a limited number of
-// them. Each name is reported all the same.
+// Finding a suggestion compares all names, so in a file with many unknown names only the first ones
+// get suggestions. Each name is reported all the same.
 func TestSuggestionsAreLimited(t *testing.T) {
 	text := "struct point { int x; };\n"
 	for i := range maxSuggest + 10 {

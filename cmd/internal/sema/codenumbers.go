@@ -118,8 +118,8 @@ func (l *linker) resolveMessage(m *ir.Message) {
 	}
 }
 
-// withFields returns the struct or union of the unit with a name. If there is none, it reports a
-// finding.
+// withFields returns the unit's struct or union with a name. If the unit does not have it,
+// withFields reports a finding.
 func (l *linker) withFields(at source.Span, name string) *ir.Decl {
 	s := l.u.scope.names[name]
 	if s != nil && s.member == nil && (s.decl.Kind == ir.Struct || s.decl.Kind == ir.Union) {
@@ -129,7 +129,7 @@ func (l *linker) withFields(at source.Span, name string) *ir.Decl {
 	return nil
 }
 
-// namedField returns the field of d with a name. If there is none, it reports a finding.
+// namedField returns the field of d with a name, or reports a finding if d does not have it.
 func (l *linker) namedField(at source.Span, d *ir.Decl, fields []*ir.Field, name string) *ir.Field {
 	if f := findField(fields, name); f != nil {
 		return f

@@ -77,8 +77,8 @@ func (e *evaluator) constValue(s *symbol) (ir.Value, bool) {
 	return s.value, true
 }
 
-// implied returns the value of an enumerator that has none in the text: the value of its
-// predecessor plus one, as in C. It also sets the values of all predecessors without a value.
+// implied returns the value of an enumerator without a value in the text: its predecessor's value
+// plus one, as in C. It also sets the values of all predecessors without a value.
 func (e *evaluator) implied(s *symbol) (ir.Value, bool) {
 	var chain []*symbol
 	p := s

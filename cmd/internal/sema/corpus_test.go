@@ -77,7 +77,7 @@ func compileCorpus(t *testing.T, file string, e elsewhere) *Result {
 	return r
 }
 
-// BenchmarkNFS3 measures the front end with a file of the size of RFC 1813.
+// BenchmarkNFS3 measures the front end with a file as large as the XDR of RFC 1813.
 func BenchmarkNFS3(b *testing.B) {
 	file := filepath.Join(corpus.Dir(b), "x", "nfs-ganesha", "nfs23.x")
 	for b.Loop() {

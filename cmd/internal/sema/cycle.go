@@ -8,9 +8,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-// eachContained calls visit with each declaration of which a value of d contains a value: by the
-// fields of a struct, or by the selected arm of a union. Optional data and arrays that may be
-// empty do not count. An array of fixed length 0 counts: it has no bytes, but no Go type either.
+// eachContained calls visit with the declaration of each value that a value of d contains: as a
+// field of a struct, or as the selected arm of a union. Optional data and arrays that may be empty
+// do not count, because there a recursion can stop. An array of fixed length 0 counts: it has no
+// bytes, but no Go type either.
 func eachContained(d *ir.Decl, visit func(*ir.Decl)) {
 	if next := containedDecl(d.Type); next != nil {
 		visit(next)
@@ -30,7 +31,7 @@ func eachContained(d *ir.Decl, visit func(*ir.Decl)) {
 	}
 }
 
-// containedDecl returns the declaration of which a value of type t contains a value, or nil.
+// containedDecl returns the declaration of the value that a value of type t contains, or nil.
 func containedDecl(t *ir.Type) *ir.Decl {
 	for t != nil && t.Kind == ir.FixedArray {
 		t = t.Elem

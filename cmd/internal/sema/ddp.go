@@ -177,7 +177,7 @@ func walked(b *ir.DDPBinding, n int) string {
 }
 
 // inside returns the struct or union of a type: the type itself, or the element of optional data,
-// lists and arrays. It returns nil if there is none.
+// lists and arrays. For other types it returns nil.
 func inside(t *ir.Type) *ir.Decl {
 	for {
 		t = t.Underlying()
@@ -196,8 +196,7 @@ func inside(t *ir.Type) *ir.Decl {
 	}
 }
 
-// fieldsOf returns the fields of a struct, of the element of a list node, or of the arms of a
-// union.
+// fieldsOf returns the fields of a struct, a list node's element or a union's arms.
 func fieldsOf(d *ir.Decl) []*ir.Field {
 	if d.List != nil {
 		return d.List.Elem

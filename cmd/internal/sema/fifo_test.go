@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// TestPipeBeside compiles files beside a named pipe without a writer, where opening it would
-// block. Only a file that the user names may be a pipe.
+// TestPipeBeside compiles files in a folder that also has a named pipe without a writer. Opening
+// that pipe would block. Only a file that the user names may be a pipe.
 func TestPipeBeside(t *testing.T) {
 	for name, c := range map[string]struct {
 		pipe, text, want string

@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// FileSystem is a source of files for the compiler. Paths are those of package filepath. ReadDir
-// returns the entries of a folder sorted by name. If a file system has the method Regular of
-// Disk, the compiler calls it before it reads a file that the user did not name.
+// FileSystem is a source of files for the compiler. Paths have the form that package filepath uses.
+// ReadDir returns the entries of a folder sorted by name. If a file system has the method Regular
+// of Disk, the compiler calls it before it reads a file that the user did not name.
 type FileSystem interface {
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]os.DirEntry, error)

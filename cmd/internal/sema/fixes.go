@@ -187,7 +187,7 @@ func movesOf(edits []diag.Edit) moves {
 	return m
 }
 
-// of returns the range of offsets that an offset can have after the edits.
+// of returns the lowest and the highest offset that a given one can have after the edits.
 func (m moves) of(offset int) (low, high int) {
 	i := sort.Search(len(m.edits), func(i int) bool { return m.edits[i].Span.Start >= offset })
 	low = offset + m.by[i]

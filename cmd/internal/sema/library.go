@@ -61,8 +61,8 @@ func (l *library) isFile(abs string) bool {
 	return ok && !entries[i].IsDir()
 }
 
-// readRegular reads a file that the user did not name: one beside another file, or one
-// that an include names.
+// readRegular reads a file that the user did not name: one next to another file, or one that an
+// include names.
 func (l *library) readRegular(name string, limit int64) ([]byte, error) {
 	if d, ok := l.fs.(interface{ Regular(string, int64) error }); ok {
 		if err := d.Regular(name, limit); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
-// maxMacro limits the length of a chain of #define lines that ends in a type.
+// maxMacro limits how many #define lines may lead from one to the next before a type.
 const maxMacro = 64
 
 // fixMacros interprets the #define lines. If the value is a type, the line declares a type. A

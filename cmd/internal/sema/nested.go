@@ -10,7 +10,7 @@ import (
 const maxNested = 32
 
 // checkNested reports the typedefs at which the nesting of arrays and optional data exceeds
-// maxNested. At a struct or union the count starts again, since it has code of its own.
+// maxNested. At a struct or union the count starts again, because it has its own code.
 func checkNested(f *findings, u *unit) {
 	depths := map[*ir.Decl]int{}
 	var depth func(d *ir.Decl) int

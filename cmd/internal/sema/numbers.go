@@ -56,9 +56,9 @@ type numberName struct {
 	name  string
 }
 
-// evalNumber computes the value of the name of a program, version or procedure that is used as a
-// constant. RFC 4506 §6.4 (2) has no such constants, so evalNumber warns once for each name. If
-// several have the name, all must have the same number.
+// evalNumber computes the value of a program, version or procedure name that is used as a constant.
+// RFC 4506 §6.4 (2) has no such constants, so evalNumber warns once for each name. If several have
+// the name, all must have the same number.
 func (e *evaluator) evalNumber(v syntax.Value) (constant, bool) {
 	owner, all := e.u.numbered(v.Text)
 	first := all[0]

@@ -7,7 +7,7 @@ import (
 )
 
 // TestNumbersAsConstants uses the names of programs, versions and procedures as constants, as in C,
-// also those of an included unit. Each gives a warning.
+// including the names in an included unit. Each gives a warning.
 func TestNumbersAsConstants(t *testing.T) {
 	const base = "program P { version V1 { void NONE(void) = 0; void GET(void) = 1; } = 1;" +
 		" version V2 { void NONE(void) = 0; void GET(void) = 2; } = 2; } = 99;\n"

@@ -11,10 +11,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
-// supplier adds the declarations that the files of a unit use but do not have. They come from
-// the flags and the sidecar, else from a %#define line for C (a constant, or the XDR routine of
-// a type), else from the .x file that an included C header was generated from, else from the
-// prelude. All but those of flags and sidecar are reported as warnings.
+// supplier adds the declarations that the files of a unit use but do not have. They come from the
+// flags and the sidecar, else from a %#define line for C (a constant, or the XDR routine of a
+// type), else from the .x file that an included C header was generated from, else from the prelude.
+// Each is reported as a warning, unless it comes from a flag or the sidecar.
 type supplier struct {
 	*findings
 	lib     *library
@@ -65,7 +65,7 @@ func synthetic(name, text string) *source.File {
 	return f
 }
 
-// giveTypes adds the declarations of the flags and of the sidecar.
+// giveTypes adds the declarations that the flags and the sidecar give.
 func (s *supplier) giveTypes() {
 	if s.u.imp == nil {
 		for _, g := range s.types {

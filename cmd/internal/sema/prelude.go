@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-// primitive returns the type that keywords of XDR (RFC 4506 §4) or names of C types stand for.
-// The C types are those that real files use without declaring them. Their wire forms are those
-// of rpcgen: char, short and long take 4 bytes.
+// primitive returns the type that keywords of XDR (RFC 4506 §4) or names of C types stand for. The
+// C types are those that real files use without declaring them. They have rpcgen's wire forms:
+// char, short and long take 4 bytes.
 func primitive(words string) (kind ir.Kind, plain string, ok bool) {
 	switch words {
 	case "int":

@@ -14,11 +14,11 @@ type Options struct {
 	Include    []string          // -I: folders of units
 	Defines    map[string]string // -D: constants by name; one with the value "" is a flag
 	Types      []Given           // -type: declarations that the files do not have
-	Renames    []ir.Rename       // -rename: they precede those of the sidecar
+	Renames    []ir.Rename       // -rename: they precede the sidecar's
 	Imports    []string          // -import: files to include, as "unit/file.x"
 	ImportRoot string            // Go import path above units whose sidecar has no package
 	BindFile   string            // sidecar; empty for the default place
-	Every      bool              // reports each use of a C name and each // comment, not only the first
+	Every      bool              // reports each use of a C name and // comment, not only the first
 	Stubs      bool              // declares types that stubs need, as the line "rpc" does
 	Generate   bool              // requires the Go import paths of imported units
 	Plain      bool              // gives findings no suggestions, and does not try their fixes

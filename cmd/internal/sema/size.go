@@ -82,7 +82,7 @@ func refs(d *ir.Decl, visit func(*ir.Decl)) {
 	}
 }
 
-// sizeUnit computes the wire sizes of all declarations of a unit. The smallest sizes of recursive
+// sizeUnit computes the wire sizes of a unit's declarations. The smallest sizes of recursive
 // declarations are found in rounds, until a round finds no smaller size. Rounds go through the
 // declarations forward and backward in turn, so that a chain takes few rounds in any direction.
 func sizeUnit(u *unit, recursive []*ir.Decl) {
@@ -135,8 +135,7 @@ type sizer struct {
 	done map[*ir.Decl]bool
 }
 
-// decl returns the size of a value of d. For a list node, it is the size of the list that begins
-// with it.
+// decl returns the wire size of d. For a list node, it is the size of the list that begins with it.
 func (s *sizer) decl(d *ir.Decl) ir.Size {
 	if d.Recursive || s.done[d] || d.Import != nil && d.Size != (ir.Size{}) {
 		return d.Size
@@ -146,7 +145,7 @@ func (s *sizer) decl(d *ir.Decl) ir.Size {
 	return d.Size
 }
 
-// content returns the size of the contents of d.
+// content returns the wire size of d's contents.
 func (s *sizer) content(d *ir.Decl) ir.Size {
 	switch d.Kind {
 	case ir.Enum:

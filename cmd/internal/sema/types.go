@@ -19,7 +19,7 @@ type resolver struct {
 }
 
 // resolveTypes resolves structs, unions and typedefs. Types that are declared inside another
-// declaration become declarations of their own, before that one.
+// declaration become separate declarations before that one.
 func (r *resolver) resolveTypes() {
 	old := r.u.decls
 	r.u.decls = nil
@@ -207,7 +207,7 @@ func (r *resolver) typ(t *syntax.Type) *ir.Type {
 	return nil
 }
 
-// cName warns of the name of a C type, once for each name.
+// cName warns of a C type's name, once for each name.
 func (r *resolver) cName(t *syntax.Type, plain string) {
 	if r.first(r.u, t.Name) {
 		d := diag.New(diag.CTypeName, t.Span, "%s is a C type, read as %s", t.Name, plain).Helpf("write %s", plain).Replace(t.Span, plain)

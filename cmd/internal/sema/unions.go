@@ -107,7 +107,7 @@ func label(a *syntax.Arm) string {
 	return "default"
 }
 
-// checkUnions resolves the case values of all unions of the unit.
+// checkUnions resolves the case values of the unit's unions.
 func (r *resolver) checkUnions() {
 	for _, s := range r.u.scope.syms {
 		if s.member == nil && s.decl.Kind == ir.Union && s.decl.Disc != nil && s.decl.Disc.Type != nil {

@@ -80,7 +80,7 @@ func (m *undeclared) use(name string) int {
 	return m.uses[name]
 }
 
-// usedTimes adds a note with the number of further uses of a name.
+// usedTimes adds a note that counts the further uses of a name.
 func (m *undeclared) usedTimes(d diag.Diagnostic, name string) diag.Diagnostic {
 	switch n := m.uses[name] - 1; {
 	case n == 1:
@@ -139,8 +139,7 @@ func (u *unit) reportMissing(name string) bool {
 	return true
 }
 
-// lookup returns the symbol with a name, or nil. The unit's own declarations precede those of its
-// imports.
+// lookup returns the symbol with a name, or nil. The unit's own declarations precede its imports'.
 func (u *unit) lookup(name string) *symbol {
 	if s := u.scope.names[name]; s != nil {
 		return s

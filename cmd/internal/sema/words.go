@@ -17,8 +17,8 @@ func (s *symbol) restates() bool {
 	return ok && known && n == b.Abs
 }
 
-// literal returns the value of a constant or member that has a number in the text, or that
-// follows such members and has none.
+// literal returns the value of a constant or member with a number in the text, or of a member
+// without one that follows such members.
 func (s *symbol) literal() (n uint64, ok bool) {
 	var v *syntax.Value
 	switch {
@@ -60,7 +60,7 @@ func (c *collector) languageBool(d *syntax.Def) {
 		Note("it would be ignored if it had the members FALSE = 0 and TRUE = 1 only"))
 }
 
-// rpcWords warns of keywords of RFC 5531 §12.3 that are used as names, once for each.
+// rpcWords warns of each RFC 5531 §12.3 keyword that is used as a name, once for each.
 func (c *collector) rpcWords() {
 	for _, f := range c.u.files {
 		for _, d := range f.Defs {

@@ -82,8 +82,8 @@ func (n *notes) column(offset int) int {
 	return at
 }
 
-// after returns the comment that belongs to the text from start to offset, or "" if there is
-// none. It follows on the same line, or on the next line further right than start. Comments
+// after returns the comment that belongs to the text from start to offset, or "" if there is no
+// comment. It follows on the same line, or on the next line further right than start. Comments
 // below it in the same column are part of it.
 func (n *notes) after(start, offset int) string {
 	i := sort.Search(len(n.all), func(i int) bool { return n.all[i].start >= offset })

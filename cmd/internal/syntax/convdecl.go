@@ -236,7 +236,7 @@ func (c *converter) typ(g *gType) *Type {
 	return t
 }
 
-// words converts a type that consists of keywords of XDR or C.
+// words converts a type that consists of XDR or C keywords.
 func (c *converter) words(words []lexer.Token) *Type {
 	t := &Type{Kind: Prim, Span: c.at(words[0]).To(c.at(words[len(words)-1]))}
 	switch words[0].Value {

@@ -55,7 +55,7 @@ func (e *expr) all() (int64, error) {
 	return v, e.err
 }
 
-// fail records the first error and ends the evaluation.
+// fail records the first error and stops the evaluation.
 func (e *expr) fail(format string, args ...any) int64 {
 	if e.err == nil {
 		e.err = fmt.Errorf(format, args...)
@@ -74,7 +74,7 @@ func (e *expr) accept(op string) bool {
 	return ok
 }
 
-// operator returns the next binary operator and its precedence, or 0 if there is none.
+// operator returns the next binary operator and its precedence, or 0 if no operator follows.
 func (e *expr) operator() (op string, binds int) {
 	e.rest = strings.TrimLeft(e.rest, " \t\r\n")
 	// Operators of two characters come first: some of them begin with another operator.

@@ -73,7 +73,7 @@ func (s *scanner) scan() {
 	s.toks = s.joinNames(s.joinValues(s.dropMarks(s.dropScopes(s.splitSpaces(s.toks)))))
 }
 
-// dosEnd is the byte that ends a DOS text file. Only dosBlanks may follow it.
+// dosEnd is the end-of-file byte of DOS text files. Only dosBlanks may follow it.
 const (
 	dosEnd    = 0x1a
 	dosBlanks = "\x1a \t\r\n\f\v"
@@ -259,7 +259,8 @@ func (s *scanner) peek(n int) byte {
 	return 0
 }
 
-// endOfLine returns the offset of the newline that ends the line at pos.
+// endOfLine returns the offset of the next newline from pos on, or len(text) if there is no
+// newline.
 func endOfLine(text []byte, pos int) int {
 	if i := bytes.IndexByte(text[pos:], '\n'); i >= 0 {
 		return pos + i

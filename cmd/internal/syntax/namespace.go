@@ -131,8 +131,8 @@ func (n *spaces) declare(i int, w within) {
 	n.declared[t.text][w.space] = true
 }
 
-// qualifier returns the namespaces before token i, such as a::b::, separated by _::. It is
-// empty if there are none.
+// qualifier returns the namespaces before token i, such as a::b::, separated by _::. It is empty
+// without namespaces.
 func (n *spaces) qualifier(i int) string {
 	chain := ""
 	for i >= 2 && n.toks[i-1].is("::") && n.toks[i-2].kind == tIdent {
@@ -151,7 +151,7 @@ func (n *spaces) qualifierBefore(i int) string {
 }
 
 // resolve returns the namespace that declares a name, and whether there is one. It looks in the
-// namespace of the qualifier chain, or in the namespace at if there is none, and then in the
+// namespace of the qualifier chain, or in the namespace at if chain is empty, and then in the
 // enclosing ones.
 func (n *spaces) resolve(name, chain, at string) (string, bool) {
 	chain = strings.ReplaceAll(chain, "_::", "_")

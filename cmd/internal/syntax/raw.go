@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// PieceKind is the kind of a piece of a file.
+// PieceKind is the kind of a Piece.
 type PieceKind int
 
 // The kinds of piece.
@@ -28,8 +28,8 @@ type Piece struct {
 	Start, End int // bytes
 }
 
-// Pieces returns everything in a file but blanks, in order. The byte that ends a DOS text file
-// is a blank. macros are those of -D; #include lines are not followed.
+// Pieces returns everything in a file but blanks, in order. The end-of-file byte of a DOS text file
+// is a blank. macros are the definitions from -D; #include lines are not followed.
 func Pieces(f *source.File, macros map[string]string) []Piece {
 	s := &scanner{f: f, text: f.Text, notes: notes{text: f.Text}, ctx: &Context{
 		Macros: map[string]string{}, Include: func(string, source.Span) {}, Report: func(diag.Diagnostic) {},
@@ -79,7 +79,7 @@ func pieceKind(t token) PieceKind {
 
 // skipped appends the piece that skipLine skipped from start on.
 func (s *scanner) skipped(out []Piece, start int) []Piece {
-	if s.active() { // skipLine ended with the directive that ends the excluded lines
+	if s.active() { // skipLine stopped at the directive after the excluded lines
 		line := start
 		for s.text[line] == ' ' || s.text[line] == '\t' {
 			line++

@@ -150,8 +150,8 @@ func (p *splitter) constField() bool {
 // maxField limits how many tokens constField looks ahead.
 const maxField = 8
 
-// wordAsName reports a keyword in place of the name of a definition, and returns it as a name.
-// If the keyword is only repeated and the name follows, it returns an empty token.
+// wordAsName reports a keyword in place of a definition's name, and returns it as a name. If the
+// keyword is only repeated and the name follows, it returns an empty token.
 func (p *splitter) wordAsName(first, t token) token {
 	at := t.span(p.f)
 	d := diag.New(diag.SyntaxError, at, "found %s, expected a name", diag.Quote(t.text))

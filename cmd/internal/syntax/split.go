@@ -178,9 +178,9 @@ func (p *splitter) column(i int) int {
 	return n
 }
 
-// restarts reports whether a new definition begins at token i although the one that began in
-// the given column has not ended. That is so if the keyword is valid nowhere else, or if it is
-// not further right and the text before it has ended.
+// restarts reports whether a new definition begins at token i although the one that began in the
+// given column is not complete. That is so if the keyword is valid nowhere else, or if it is not
+// further right and the text before it is complete.
 func (p *splitter) restarts(i, column int) bool {
 	if !p.startsDef(i) {
 		return false

@@ -13,7 +13,7 @@ const (
 	tNumber
 	tString
 	tPunct
-	tExpr // an expression of C in place of a value
+	tExpr // a C expression in place of a value
 )
 
 // token is a lexical token.
@@ -51,7 +51,7 @@ func symbols() map[string]lexer.TokenType {
 // tokenLexer is a participle lexer that returns the tokens of one definition.
 type tokenLexer struct {
 	toks []token
-	end  int // offset of the end of input
+	end  int // offset at which the input ends
 	i    int
 }
 

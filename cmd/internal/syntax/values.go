@@ -198,7 +198,7 @@ func (e *expression) binary(depth int) bool {
 	}
 }
 
-// operator returns the number of tokens of the next operator, or -1 if there is none.
+// operator returns the number of tokens in the next operator, or -1 if no operator follows.
 func (e *expression) operator() int {
 	t, next := e.at(0), e.at(1)
 	switch {

@@ -8,7 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 )
 
-// letterAt returns the width of the letter outside ASCII at an offset, or 0 if there is none.
+// letterAt returns the width of the letter outside ASCII at an offset, or 0 if there is no such
+// letter.
 func (s *scanner) letterAt(pos int) int {
 	if pos >= len(s.text) || s.text[pos] < utf8.RuneSelf {
 		return 0
@@ -119,8 +120,7 @@ func (s *scanner) joinNames(toks []token) []token {
 	return out
 }
 
-// hyphenated returns the number of tokens of the name at the start of toks: 1 if no - follows
-// it.
+// hyphenated returns the number of tokens in the name at the start of toks: 1 if no - follows it.
 func hyphenated(toks []token) int {
 	if toks[0].kind != tIdent {
 		return 1

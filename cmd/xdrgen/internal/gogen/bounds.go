@@ -12,7 +12,7 @@ import (
 // bound holds the names of the constants with the bounds of a type.
 type bound struct {
 	min, max, amp string
-	rate          int // the value of amp; 0 if there is none
+	rate          int // the value of amp; 0 without amp
 }
 
 // defaultRate is the budget of a Decoder by default: bytes of memory for each byte of the message.

@@ -8,8 +8,8 @@ import (
 )
 
 // clashes finds Go names that the files declare twice. Names that this package makes (sites,
-// procedures, views, bounds, methods) may be equal to each other or to names of the document. The
-// user learns of it here, and not from the Go compiler.
+// procedures, views, bounds, methods) may be equal to each other or to names of the document. This
+// way the user gets the error from xdrgen, and not from the Go compiler.
 func (g *gen) clashes(files ...*gofile.Assembly) []diag.Diagnostic {
 	seen := map[string]bool{}
 	var out []diag.Diagnostic
@@ -27,8 +27,8 @@ func (g *gen) clashes(files ...*gofile.Assembly) []diag.Diagnostic {
 	return out
 }
 
-// placeOf is the place of the declaration that a Go name is made of. If there are several, it is
-// the place of the first declaration of the unit.
+// placeOf is the place of the declaration that a Go name comes from. If there are several, it is
+// the place of the unit's first one.
 func (g *gen) placeOf(name string) source.Span {
 	for _, d := range g.unit.Decls {
 		if g.pkg.Names.Decl(d) == name {

@@ -9,8 +9,8 @@ import (
 )
 
 // incomplete returns an error if the files lack a type of the unit, or a method that every type has
-// with these options. It reads the declarations that were written, and not the decisions by which
-// they were.
+// with these options. It reads the declarations in the output, not the decisions that led to them,
+// so that it notices a wrong decision.
 func (g *gen) incomplete(files ...*gofile.Assembly) error {
 	written := map[string]gofile.Claim{}
 	for _, f := range files {

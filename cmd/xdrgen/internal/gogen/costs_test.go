@@ -48,7 +48,7 @@ func TestCosts(t *testing.T) {
 		for _, d := range r.Unit.Decls {
 			n := costs.Amplification(d)
 			if n == 0 || d.List != nil && len(d.List.Elem) == 1 || types.Of(d).Alias {
-				continue // it has no Go type of its own
+				continue // it has no separate Go type
 			}
 			want = append(want, n)
 		}

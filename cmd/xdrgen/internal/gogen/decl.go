@@ -38,7 +38,7 @@ func (g *gen) structDecl(t *plan.Type) {
 	d := t.Decl
 	name := g.pkg.Names.Decl(d)
 	if t.Node && !t.View {
-		return // lists of it are slices of the one field's type
+		return // its lists are slices of the one field's type
 	}
 	what := "struct " + d.Name
 	if t.Node {

@@ -114,15 +114,15 @@ func lines(literals []string) []jen.Code {
 }
 
 const (
-	lineWidth = 90 // columns of the table of an enum, about
+	lineWidth = 90 // columns of an enum's table, about
 
 	fewRanges  = 24 // ranges of enumerators that are compared one by one
-	lineRanges = 6  // of them in a line
+	lineRanges = 6  // ranges in a line
 	caseNames  = 4  // enumerators in a line
 )
 
-// valid writes the test whether v is an enumerator: by the ranges of consecutive enumerators, or if
-// there are many by a switch, which the compiler makes a search.
+// valid writes the test whether v is an enumerator: by the ranges of consecutive enumerators, or,
+// if there are many, by a switch, which the compiler turns into a search.
 func (g *gen) valid(d *ir.Decl) []jen.Code {
 	x, ranges := validExpr(d)
 	if ranges <= fewRanges {

@@ -10,7 +10,7 @@ import (
 )
 
 // trees are the units of the repository that compile: the folder that #include searches, and
-// patterns of files and of folders of files below it.
+// patterns for files, and for folders with files, below it.
 var trees = []struct {
 	name, include string
 	units         []string
@@ -70,14 +70,14 @@ func (x *optionTree) add(name string) {
 	}
 }
 
-// path is the import path of the package of a unit, and name its name.
+// path is the import path of a unit's package, and name its name.
 func (x *optionTree) path(unit string) string {
 	return "example.org/" + x.name + "/" + x.packageName(unit)
 }
 
 func (x *optionTree) packageName(unit string) string { return strings.ReplaceAll(unit, "-", "") }
 
-// generate generates the package of a unit, after those of the units that it includes.
+// generate generates the package of a unit, after the packages of the units that it includes.
 func (x *optionTree) generate(t *testing.T, unit string) {
 	t.Helper()
 	if x.done[unit] {

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
-// textOf returns a unit of n types, most of which take little code, and a program.
+// textOf returns a unit with a program and n types, which mostly take little code.
 func textOf(n int) string {
 	forms := []string{
 		"typedef int n%[1]d;\n",
@@ -31,7 +31,7 @@ func textOf(n int) string {
 	return b.String()
 }
 
-// optionSets are sets of options, each of which writes other pieces.
+// optionSets are sets of options. With each, the generator writes other pieces.
 var optionSets = []struct {
 	name string
 	o    Options
@@ -45,10 +45,10 @@ var optionSets = []struct {
 	{"methods", Options{With: allMethods()}},
 }
 
-// TestUnitsOfEverySizeCompile type-checks the packages of units of 1 to 300 types, each with the
-// next set of options: two lists that share memory spoil each other at some sizes only, those at
-// which one of them grows. Beyond 100 types it takes every tenth size and those around 128 and 256,
-// and short runs take a few that each set has.
+// TestUnitsOfEverySizeCompile type-checks packages made from 1 to 300 types, each with the next set
+// of options: two lists that share memory overwrite each other only at those sizes at which one of
+// them grows. Beyond 100 types it takes every tenth size and those around 128 and 256, and short
+// runs take a few that each set has.
 func TestUnitsOfEverySizeCompile(t *testing.T) {
 	for i, set := range optionSets {
 		t.Run(set.name, func(t *testing.T) {
@@ -74,7 +74,7 @@ func TestUnitsOfEverySizeCompile(t *testing.T) {
 	}
 }
 
-// checkSize generates and type-checks the package of a unit of n types.
+// checkSize generates and type-checks the package of a unit with n types.
 func checkSize(t *testing.T, c *checker, n int, o Options) {
 	t.Helper()
 	names, fsys, err := sema.FromStdin([]string{"-"}, strings.NewReader(textOf(n)))

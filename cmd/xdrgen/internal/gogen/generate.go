@@ -184,7 +184,7 @@ func (g *gen) scans() {
 	}
 }
 
-// next ends a piece of each file, and begins another.
+// next completes the current piece of each file, and begins another.
 func (g *gen) next() {
 	g.types = append(g.types, g.formatter.Make(g.t))
 	g.codecs.Add(g.formatter, g.f)

@@ -6,8 +6,8 @@ import (
 )
 
 // importsWithoutViews finds, if views are wanted, the first use of each unit whose types are parts
-// of types of this unit, and whose sidecar does not ask for views: they would call methods that the
-// other package does not have.
+// of this unit's types, and whose sidecar does not ask for views. This unit's views would call
+// methods that the other package does not have.
 func (g *gen) importsWithoutViews() []diag.Diagnostic {
 	if !g.wantViews {
 		return nil
@@ -45,13 +45,13 @@ func (g *gen) importsWithoutViews() []diag.Diagnostic {
 	return out
 }
 
-// viewless reports whether d is a type of another unit, without the methods that views of a type
-// with a part d call.
+// viewless reports whether d is a type of another unit and lacks the methods that the views of a
+// type containing d call.
 func viewless(d *ir.Decl) bool {
 	return d.Import != nil && (d.Import.Bind == nil || !d.Import.Bind.Views) && called(d)
 }
 
-// called reports whether views call methods of d. Numbers and enumerators they read themselves.
+// called reports whether views call methods of d. Views read numbers and enumerators themselves.
 func called(d *ir.Decl) bool {
 	switch t := d.Type; {
 	case d.Kind != ir.Typedef:

@@ -33,9 +33,9 @@ type interpretCase struct {
 	Code string // of the error, if it is refused
 }
 
-// TestInterpreterRandom generates interfaces made at random with their tests,
-// and holds what they read against the interpreter, which shares no code with
-// them: values, and mutations and parts of them.
+// TestInterpreterRandom generates interfaces made at random with their tests, and holds what they
+// read against the interpreter, which shares no code with them: values, their mutations and their
+// parts.
 func TestInterpreterRandom(t *testing.T) {
 	longRun(t, "builds a test program for each schema")
 	mod := newModule(t)
@@ -81,8 +81,8 @@ func TestInterpreterRandom(t *testing.T) {
 	mod.run(t)
 }
 
-// interpretCases asks the interpreter about random values of each type of u, and
-// mutations and parts of them.
+// interpretCases asks the interpreter about random values for each type of u, and about their
+// mutations and parts.
 func interpretCases(r *rand.Rand, u *ir.Unit) (all []interpretCase) {
 	n := gonames.New()
 	n.Add(u.Decls, nil, true)
@@ -115,7 +115,7 @@ func mutate(r *rand.Rand, in []byte, way int) []byte {
 	case way == 0 || len(in) == 0:
 	case way%4 == 1:
 		return in[:r.IntN(len(in))]
-	case way%4 == 3: // counts just over their bounds, labels beside labels
+	case way%4 == 3: // counts just over their bounds, labels next to labels
 		at := in[4*r.IntN(len(in)/4):]
 		binary.BigEndian.PutUint32(at, binary.BigEndian.Uint32(at)+uint32(1+r.IntN(3)))
 	case way%4 == 2:

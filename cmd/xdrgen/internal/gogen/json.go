@@ -8,8 +8,8 @@ import (
 )
 
 // json writes the methods of encoding/json. MarshalJSON has a value receiver, because encoding/json
-// does not call methods of the pointer for a value in a map or an interface. As for String, values
-// of much memory are not copied.
+// does not call methods of the pointer for a value in a map or an interface. As with String, large
+// values are not copied: above maxCopied, the receiver is a pointer.
 func (g *gen) json(t *plan.Type) {
 	name := g.pkg.Names.Decl(t.Decl)
 	tag := jen.Lit(describe(t.Decl.Name, t.Whole()))

@@ -84,7 +84,7 @@ func (c *jsonCompare) files(t *testing.T, mod module, pkg string, files []string
 	views := true
 	for _, imp := range r.Unit.Imports {
 		imp.Package = "example.org/" + imp.Unit
-		views = views && (imp.Bind == nil || imp.Bind.Views) // else its types have none to use
+		views = views && (imp.Bind == nil || imp.Bind.Views) // else its types have no views to use
 	}
 	o := Options{Package: pkg, Tests: true, Views: views, With: ir.Methods{JSON: true, String: true}}
 	out, diags, err := Generate(r.Unit, r.Bind, o)
@@ -138,8 +138,8 @@ func (c *jsonCompare) count(t *testing.T) {
 	}
 }
 
-// jsonCases asks the interpreter about texts for each type of u: the JSON of random values, and
-// mutations of it.
+// jsonCases asks the interpreter about texts for each type of u: the JSON of random values, and its
+// mutations.
 func jsonCases(r *rand.Rand, u *ir.Unit, n *gonames.Names) (all []jsonCase) {
 	for _, d := range u.Decls {
 		if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
@@ -245,7 +245,7 @@ func mutateJSON(r *rand.Rand, text []byte) []byte {
 		return out
 	case 2:
 		return text[:r.IntN(len(text))]
-	case 3, 4, 5: // the order, or the number, of the keys of all objects that are not within others
+	case 3, 4, 5: // the order, or the number, of keys in all objects that are not within others
 		for range 3 {
 			if len(v.members) > 0 {
 				break

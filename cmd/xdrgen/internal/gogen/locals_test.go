@@ -44,7 +44,7 @@ func TestLocals(t *testing.T) {
 	}
 }
 
-// variables returns the names of variables and parameters of the functions in a Go file.
+// variables returns the names of variables and parameters in the functions of a Go file.
 func variables(t *testing.T, source []byte) (names []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)

@@ -37,10 +37,10 @@ func nested(format string, n int) string {
 	return b.String()
 }
 
-// TestNested generates types of 40 levels. A type's code holds that of the types in it up
-// to a limit (ADR 0005), so that the output of a few levels may grow with their square. The
-// memory that each byte of output takes to make stays the same. The packages of 14 levels, which
-// exceed the limit, pass their generated tests. Those of 40 levels would take five times as long to
+// TestNested generates types of 40 levels. A type's code includes the code of the types in it up to
+// a limit (ADR 0005), so that the output of a few levels may grow with their square. The memory
+// that each byte of output takes to make stays the same. The packages of 14 levels, which exceed
+// the limit, pass their generated tests. Packages of 40 levels would take five times as long to
 // compile.
 func TestNested(t *testing.T) {
 	mod := newModule(t)
@@ -65,7 +65,7 @@ func TestNested(t *testing.T) {
 	mod.run(t)
 }
 
-// generateNested generates a package, and returns the bytes allocated for each byte of it.
+// generateNested generates a package, and returns the bytes allocated for each byte of output.
 func generateNested(t *testing.T, pkg, text string) (out []File, cost float64) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "nested.x")

@@ -127,7 +127,7 @@ func (s *schema) compileWith(t *testing.T, mod module, o Options) *ir.Unit {
 	return r.Unit
 }
 
-// goName is the Go name of a declaration of a unit without a sidecar for names.
+// goName is the Go name of a declaration in a unit without a sidecar for names.
 func goName(u *ir.Unit, xdr string) string {
 	n := gonames.New()
 	n.Add(u.Decls, nil, true)

@@ -29,8 +29,7 @@ type schemer struct {
 	n    int
 }
 
-// makeSchema makes the schema of a seed; nest lets an array be bound that holds
-// items of its own.
+// makeSchema makes the schema of a seed; nest lets an array be bound that itself holds items.
 func makeSchema(seed uint64, nest bool) schema {
 	s := &schemer{Rand: rand.New(rand.NewPCG(seed, 7))}
 	s.text.WriteString("enum color { RED = 0, GREEN = 1, BLUE = 7 };\n" +

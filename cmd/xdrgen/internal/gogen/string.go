@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
 
-// maxCopied is the memory of a Go value up to which its method String has the value as receiver,
-// so that fmt finds the method for values and fields too. To call the method copies the value.
+// maxCopied is the size of the largest Go value whose method String has a value receiver. With a
+// value receiver, fmt finds the method for values and fields too, but each call copies the value.
 const maxCopied = 16 << 10
 
 // stringMethod writes the method String of a type. Enums have their own; numbers need none.

@@ -32,7 +32,7 @@ func stubsOf(t *testing.T, file, path string, fsys sema.FileSystem) ([]File, []d
 	return files, diags
 }
 
-// TestStubs compares the stubs of procedures of all forms with a golden file, and calls each
+// TestStubs compares the stubs for procedures of all forms with a golden file, and calls each
 // procedure over RDMA in memory.
 func TestStubs(t *testing.T) {
 	base, _ := stubsOf(t, stubsDir+"/base/base.x", "example.org/base", nil)

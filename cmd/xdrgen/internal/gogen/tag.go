@@ -15,7 +15,7 @@ func tag(f *plan.Field, words ...string) jen.Code {
 	return jen.Tag(map[string]string{"xdr": describe(f.Name, f.Step, words...)})
 }
 
-// discTag is the tag of the discriminant of a union. The cases in it are those of void arms.
+// discTag is the tag of a union's discriminant. It lists the cases with void arms.
 func discTag(t *plan.Type) jen.Code {
 	words := []string{"switch"}
 	for _, a := range t.Arms {
@@ -26,7 +26,7 @@ func discTag(t *plan.Type) jen.Code {
 	return tag(t.Disc, words...)
 }
 
-// armTag is the tag of an arm of a union.
+// armTag is the tag of a union's arm.
 func armTag(t *plan.Type, a *plan.Arm) jen.Code {
 	words := caseWords(t, a)
 	if a.Pointer {

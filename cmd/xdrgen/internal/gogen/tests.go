@@ -14,11 +14,11 @@ import (
 // testPath is the package that generated tests run.
 const testPath = goexpr.XDR + "/codectest"
 
-// wiresPerType is the number of valid encodings of each type in a generated test.
+// wiresPerType is the number of valid encodings that a generated test has for each type.
 const wiresPerType = 7
 
-// manyWires is the largest number of bytes of encodings in the tests of a package. The types after
-// them have none: large types that hold each other would make the file grow with the square of
+// manyWires limits the size in bytes of all encodings in a package's tests. Further types get no
+// encodings, because large types that hold each other would make the file grow with the square of
 // their number.
 const manyWires = 8 << 20
 
@@ -87,7 +87,7 @@ func (g *gen) tests() *jen.File {
 	return file
 }
 
-// optionalRows adds the optional methods of the type of that name.
+// optionalRows adds the optional methods of the type with that name.
 func (g *gen) optionalRows(row jen.Dict, name string) {
 	value := func() *jen.Statement { return jen.Qual(testPath, "Value") }
 	typed := func(v string) *jen.Statement { return jen.Id(v).Assert(jen.Op("*").Id(name)) }

@@ -38,8 +38,8 @@ const (
 	crashes       = "libtirpc crashes on input that we refuse or take"
 )
 
-// TestTirpc holds generated code against C from rpcgen and libtirpc, over the
-// corpus: the same random values and the same mutations of them.
+// TestTirpc holds generated code against C from rpcgen and libtirpc, over the corpus: the same
+// random values, mutated in the same ways.
 func TestTirpc(t *testing.T) {
 	needC(t)
 	againstC(t, corpusFiles(t), 10)
@@ -73,7 +73,7 @@ func needC(t *testing.T) {
 	witness.Libtirpc(t)
 }
 
-// againstC compares what both sides make of files, of which at least some are for C.
+// againstC compares the results of both sides for files. At least atLeast files must be for C.
 func againstC(t *testing.T, inputs []string, atLeast int) {
 	t.Helper()
 	mod := newModule(t)
@@ -269,7 +269,7 @@ func answers(t *testing.T, cmd *exec.Cmd, questions []question) []string {
 	cmd.Stdin = &in
 	out, _ := cmd.Output() // the C program may crash: what it has answered counts
 	lines := strings.SplitAfter(string(out), "\n")
-	lines = lines[:len(lines)-1] // an unfinished line is no answer
+	lines = lines[:len(lines)-1] // an unfinished line does not count as an answer
 	for i := range lines {
 		lines[i] = strings.TrimSuffix(lines[i], "\n")
 	}

@@ -67,8 +67,8 @@ func (c *checker) Import(path string) (*types.Package, error) {
 	return c.known.Import(path)
 }
 
-// check returns the first error in the packages that files contain: those of folder root, with
-// their tests, and those of folders in it, which import it.
+// check returns the first error in the packages that files contain: the package in folder root with
+// its tests, and the packages in folders below, which import it.
 func (c *checker) check(root string, files []File) error {
 	fset := token.NewFileSet()
 	packages, order := map[string][]*ast.File{}, []string{}

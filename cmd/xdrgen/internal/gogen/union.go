@@ -7,8 +7,8 @@ import (
 )
 
 // union writes the type of a discriminated union (RFC 4506 §4.15): the discriminant and all arms as
-// fields, of which the selected one counts. Large arms of unions that occur many times in a message
-// are pointers (ADR 0002).
+// fields. Only the selected arm counts. Large arms of unions that occur many times in a message are
+// pointers (ADR 0002).
 func (g *gen) union(t *plan.Type) {
 	d := t.Decl
 	name := g.pkg.Names.Decl(d)

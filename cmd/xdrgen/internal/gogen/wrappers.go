@@ -9,7 +9,8 @@ import (
 
 // wrappers writes the methods of type t that call its encoder and decoder. All calls are static:
 // through an interface or a function value, the receiver or its buffer would move to the heap. The
-// methods stand below one comment: they are the same for all types, and package xdr describes them.
+// methods share one comment, because they are the same for all types, and package xdr describes
+// them.
 func (g *gen) wrappers(t *plan.Type) {
 	name := g.pkg.Names.Decl(t.Decl)
 	v := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }

@@ -2,17 +2,16 @@ package plan
 
 const (
 	maxAmplification = 1 << 20 // where the search for a bound ends
-	// maxRecursive limits how many recursive types are visited from one declaration.
-	// Every declaration of a circle is the start of a walk around it, and the walks
-	// branch, so that without a limit the work would grow with the square of the circle
-	// or faster. Beyond the limit the amplification is not known. The files of the
-	// corpus need 9.
+	// maxRecursive limits how many recursive types are visited from one declaration. Without a
+	// limit the work would grow with the square of a circle's size or faster, because a walk around
+	// the circle starts at each of its declarations, and walks branch. Beyond the limit the
+	// amplification is not known. The files of the corpus need 9.
 	maxRecursive = 128
 )
 
-// Amplification returns the smallest whole number of bytes of memory for each byte on the wire
-// that no value of t exceeds. It returns 0 if none is known: elements without bytes on the wire are
-// limited by count alone, and more than maxRecursive types may hold each other.
+// Amplification returns how many bytes of memory a value of t takes at most for each byte on the
+// wire, rounded up to a whole number. It returns 0 if no limit is known: elements without bytes on
+// the wire are limited by count alone, and more than maxRecursive types may hold each other.
 func (p *Plan) Amplification(t *Type) int {
 	holds := func(rate int) bool {
 		a := newAmplifier(p, rate)
@@ -158,7 +157,7 @@ func (a *amplifier) enter(t *Type) int {
 	return a.content(t)
 }
 
-// content is the excess of the parts of t.
+// content is the excess of t's parts.
 func (a *amplifier) content(t *Type) int {
 	switch t.Op {
 	case Enum:

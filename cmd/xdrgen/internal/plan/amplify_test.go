@@ -18,7 +18,7 @@ func repeat(n int, format string) string {
 	return b.String()
 }
 
-// ring is n types, each of which holds the next, and the last the first.
+// ring returns n types. Each holds the next, and the last holds the first.
 func ring(n int) string {
 	return repeat(n-1, "struct s# { opaque x<>; n# *a; };\n") + fmt.Sprintf("struct s%d { s0 *a; int b; };\n", n-1) +
 		strings.ReplaceAll(repeat(n, "typedef s# n#-;\n"), "typedef s0 n-1;\n", "")

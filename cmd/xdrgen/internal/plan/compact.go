@@ -2,9 +2,10 @@ package plan
 
 import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
-// markCompact marks the types whose code is kept small: those of which a call has a few values at
-// most, because procedures of the unit's programs take or return them. Beside the call, the time
-// for a value is short (ADR 0059). It must follow markRepeated.
+// markCompact marks the types whose code is kept small: types that procedures of the unit's
+// programs take or return, and the types in them, unless a message may hold many of their values. A
+// call has a few such values at most, so the time for one is short compared with the call
+// (ADR 0059). It must follow markRepeated.
 func (m *maker) markCompact(decls []*ir.Decl) {
 	own := map[*Type]bool{}
 	for _, d := range decls {

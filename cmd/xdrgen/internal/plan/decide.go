@@ -27,8 +27,8 @@ func (m *maker) decide() {
 	}
 }
 
-// callLongRuns makes the codec of a compact type call the methods of parts with many words. They
-// are in no run that goes on around t.
+// callLongRuns makes the codec of a compact type call the methods of parts with many words. Such a
+// part is not in a run that continues around t.
 func (t *Type) callLongRuns() {
 	if !t.Compact || t.Op == Struct && t.words() >= 0 {
 		return
@@ -104,7 +104,7 @@ func (s *Step) decideCalls() {
 	}
 }
 
-// runArm reports whether the encoder of some arm of t begins with a run.
+// runArm reports whether the encoder of any arm begins with a run.
 func (t *Type) runArm() bool {
 	for _, a := range t.Arms {
 		if a.Field != nil && a.Field.Step.beginsRun() {

@@ -66,7 +66,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestNested makes plans of types of 40 levels, which hold each other in 2^40 ways.
+// TestNested plans types nested 40 levels deep, which hold each other in 2^40 ways.
 func TestNested(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {

@@ -44,9 +44,9 @@ func TooLarge(u *ir.Unit) []diag.Diagnostic {
 	return out
 }
 
-// endless reports whether typedef d comes back to itself by optional data and arrays
-// of fixed length alone: no struct or union lies between that a pointer could be to.
-// Typedefs that are known to end are in ends, so that a chain is followed once.
+// endless reports whether typedef d comes back to itself by optional data and arrays of fixed
+// length alone, so that there is no struct or union to which a pointer could lead. Typedefs that
+// are known to end are in ends, so that a chain is followed once.
 func endless(d *ir.Decl, ends map[*ir.Decl]bool) bool {
 	var path []*ir.Decl
 	seen := map[*ir.Decl]bool{}

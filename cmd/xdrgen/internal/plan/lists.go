@@ -2,8 +2,8 @@ package plan
 
 import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
-// maxLists limits the lists and arrays at which a scan stops: there may be more ways to them than
-// time for them.
+// maxLists limits the lists and arrays at which a scan stops, because types that hold each other
+// can have more paths to their lists than there is time to follow.
 const maxLists = 64
 
 // Stop is a list or array at which a scan of a message stops, or a value that leads to some.

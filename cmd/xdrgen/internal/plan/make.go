@@ -81,7 +81,7 @@ func (m *maker) typ(d *ir.Decl) *Type {
 	return t
 }
 
-// Size returns the size of a value of d; of a list node, of an element.
+// Size returns the wire size of d. For a list node, it is the size of an element.
 func Size(d *ir.Decl) ir.Size {
 	if d.List == nil {
 		return d.Size
@@ -95,8 +95,7 @@ func Size(d *ir.Decl) ir.Size {
 	return s
 }
 
-// Fields returns the fields that the Go struct of d has: all, but of a list node those of an
-// element.
+// Fields returns the fields that d's Go struct has. For a list node, they are the element's.
 func Fields(d *ir.Decl) []*ir.Field {
 	if d.List != nil {
 		return d.List.Elem
@@ -115,7 +114,7 @@ func HasView(d *ir.Decl) bool {
 	return false
 }
 
-// fill makes the steps of the parts of t.
+// fill makes the steps of t's parts.
 func (m *maker) fill(t *Type) {
 	m.in = t
 	d := t.Decl
@@ -143,7 +142,8 @@ func (m *maker) fill(t *Type) {
 	}
 }
 
-// element returns the step of the elements of lists of t: the one field, or all of them.
+// element returns the step for an element of t's lists: the only field, or a struct with all of
+// them.
 func (m *maker) element(t *Type) *Step {
 	if len(t.Fields) == 1 {
 		return t.Fields[0].Step

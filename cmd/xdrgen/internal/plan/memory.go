@@ -27,8 +27,8 @@ var (
 	pointerMem = mem{8, 8}
 )
 
-// Memory returns the size of a Go value of type t, without the memory that it points to; of a
-// linked list, that of an element.
+// Memory returns the size of a Go value that has type t, without the memory that it points to. For
+// a linked list, it is the size of an element.
 func (p *Plan) Memory(t *ir.Type) int {
 	m := &maker{Plan: p}
 	s := m.step(t, nil)
@@ -39,7 +39,7 @@ func (p *Plan) Memory(t *ir.Type) int {
 	return s.Memory()
 }
 
-// Memory returns the size of a Go value of s, without the memory that it points to.
+// Memory returns the size of a Go value for s, without the memory that it points to.
 func (s *Step) Memory() int { return s.mem().size }
 
 func (s *Step) mem() mem {
@@ -81,7 +81,7 @@ func (s *Step) partMem() mem {
 	return m.padded()
 }
 
-// mem is the memory of a struct or union; of a list node, that of an element.
+// mem is the memory of a struct or union. For a list node, it is the memory of an element.
 func (t *Type) mem() mem {
 	size := t.facts.memory.get(0, func() int {
 		var m mem
@@ -108,8 +108,8 @@ const inlineArms = 128
 // only the first ones that fit inlineArms inline, so that a short item on the wire never costs much
 // memory (D2).
 //
-// An arm that may hold the union again is a pointer in any case: RFC 4506 §4.19 lets another arm
-// end such a type, and a Go type cannot hold itself.
+// An arm that may hold the union again is always a pointer, because a Go type cannot hold itself.
+// RFC 4506 §4.19 allows such a union if another arm stops the recursion.
 func (t *Type) layArms(m *mem) {
 	used := 0
 	for _, a := range t.Arms {

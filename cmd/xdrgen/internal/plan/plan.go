@@ -15,7 +15,7 @@ type Plan struct {
 // Op is the kind of a step, or of a type.
 type Op int
 
-// The kinds of step. Of them, types have Enum, Struct, Union and Typedef.
+// The kinds of step. A Type has Enum, Struct, Union or Typedef.
 const (
 	Word     Op = iota + 1 // a number of 32 bits
 	Hyper                  // a number of 64 bits
@@ -98,15 +98,15 @@ type Type struct {
 	View      bool // has a view: fields or arms that can be read from the wire
 
 	Transparent bool // Typedef: only the Go or C name of a built-in type
-	Alias       bool // Typedef: another name for a Go type that has methods, or can have none
+	Alias       bool // Typedef: another name for a Go type that has methods, or cannot have any
 	PointerName bool // Typedef: the name of a Go pointer, which can have no methods
-	Converts    bool // Typedef: a number type of its own, which values are converted to
+	Converts    bool // Typedef: a separate number type, which values are converted to
 
 	// RunArm says of a Union that the encoder of some arm begins with a run, which the
 	// discriminant can be part of.
 	RunArm bool
 
-	elem  *Step // Struct: the elements of lists of this node
+	elem  *Step // Struct: the elements of this node's lists
 	uses  uses
 	facts facts
 }
@@ -127,7 +127,7 @@ type Field struct {
 type Arm struct {
 	*ir.Arm
 	Field   *Field // nil for void
-	Pointer bool   // its Go value is behind a pointer (ADR 0002)
+	Pointer bool   // its Go field is a pointer to the value (ADR 0002)
 	Dead    bool   // the default arm of a union over a bool that has both other arms
 }
 
@@ -138,7 +138,7 @@ type Site struct {
 	Field *ir.Field
 }
 
-// Of returns the plan of a declaration of the unit or of its imports.
+// Of returns the plan for a declaration in the unit or its imports.
 func (p *Plan) Of(d *ir.Decl) *Type { return p.of[d] }
 
 // Site returns the placement site of a field, or nil.
@@ -157,7 +157,7 @@ func (s *Step) Selectors() bool {
 	return s.Op == Struct || s.Op == Union || s.Op == Optional && !s.Pointer
 }
 
-// Whole returns the step of a value of t for the methods of t, which write all of it out.
+// Whole returns the step for t in t's own methods, which write all of t out.
 func (t *Type) Whole() *Step {
 	return &Step{Op: t.Op, Of: t, Elem: t.Body, Size: t.Size, InRun: t.Op == Enum}
 }

@@ -44,7 +44,7 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestMethods checks that an alias has the methods of the type behind it.
+// TestMethods checks that an alias has the methods of the type that it names.
 func TestMethods(t *testing.T) {
 	p := planned(t, `struct s { int a; }; typedef s one; typedef one two; typedef int number;
 		typedef number three; struct tree { tree *l; int v; }; typedef tree *treep;`, "")

@@ -1,7 +1,7 @@
 package plan
 
-// markRepeated marks every type of which one message may hold many values: types under an array or
-// a list, or in a type that contains itself. types are those of one unit. The layout of a
+// markRepeated marks every type that may occur many times in one message: types under an array or a
+// list, or in a type that contains itself. All types must be from one unit, because the layout of a
 // unit's values must not depend on the units that import it.
 func markRepeated(types []*Type) {
 	r := repeater{unit: map[*Type]bool{}, seen: map[*Type]bool{}}

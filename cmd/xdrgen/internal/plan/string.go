@@ -31,8 +31,8 @@ func (o Op) String() string {
 }
 
 // String returns the plan of the type: a line with its kind, size and flags, then a line for each
-// field or arm. The word run marks the parts that join the run around them. Of the parts of fixed
-// size, those in a run are unchecked unless the line says otherwise, and others are checked.
+// field or arm. The word run marks the parts that join the run around them. A part of fixed size is
+// unchecked in a run, unless the line says otherwise, and checked elsewhere.
 func (t *Type) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v %s: %s", t.Op, t.Decl.Name, sizeText(t.Size))
@@ -97,7 +97,7 @@ func (t *Type) String() string {
 	return b.String()
 }
 
-// label is the text of the labels of an arm.
+// label is the text of an arm's labels.
 func (a *Arm) label() string {
 	var out []string
 	for _, l := range a.Labels {
@@ -119,7 +119,8 @@ func sizeText(s ir.Size) string {
 	return fmt.Sprintf("%d to %d bytes", s.Min, s.Max)
 }
 
-// String returns the step as a line of text. A named type ends it; its own plan has the rest.
+// String returns the step as a line of text. At a named type the line stops, because that type's
+// own plan has the rest.
 func (s *Step) String() string {
 	if s == nil {
 		return "void"

@@ -38,7 +38,8 @@ func (s *Step) Under() *Step {
 	return s.under
 }
 
-// Methods returns the type whose methods a value of t has: of an alias, the type behind it.
+// Methods returns the type whose methods a value of t has. For an alias, it is the type that the
+// alias stands for.
 func (t *Type) Methods() *Type {
 	for t.Op == Typedef && t.Alias {
 		u := t.Body.Resolved()

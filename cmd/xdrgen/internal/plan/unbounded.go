@@ -2,8 +2,8 @@ package plan
 
 import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
-// WithoutUnbounded returns the largest size of a value of type t on the wire whose unbounded data,
-// arrays and lists are empty, in bytes. It saturates at 2^31-1.
+// WithoutUnbounded returns the most bytes that a value of type t takes on the wire if its unbounded
+// data, arrays and lists are empty. It saturates at 2^31-1.
 func WithoutUnbounded(t *ir.Type) uint64 {
 	m := &measure{done: map[*ir.Decl]uint64{}}
 	return m.typ(t)
@@ -11,8 +11,8 @@ func WithoutUnbounded(t *ir.Type) uint64 {
 
 const mostRest = 1<<31 - 1
 
-// measure computes sizes. A declaration that is being measured counts nothing: a value that
-// contains itself can end there.
+// measure computes sizes. A declaration that is being measured counts as nothing, because a value
+// that contains itself can stop there.
 type measure struct{ done map[*ir.Decl]uint64 }
 
 func (m *measure) typ(t *ir.Type) uint64 {

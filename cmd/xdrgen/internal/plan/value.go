@@ -18,7 +18,7 @@ func (s *Step) Holds() bool {
 	}) > 0
 }
 
-// holds is Holds for a struct or union. A type that contains itself does so behind a slice or
+// holds is Holds for a struct or union. A type that contains itself does so through a slice or
 // pointer, so that the way back adds nothing.
 func (t *Type) holds() bool {
 	return t.facts.holds.get(0, func() int {

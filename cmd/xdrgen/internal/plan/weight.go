@@ -1,6 +1,6 @@
 package plan
 
-// The limits of inlining and of runs (ADR 0005).
+// The limits for inlining and for runs (ADR 0005).
 const (
 	runLimit    = 24   // words that a type may add to a run
 	runBytes    = 4096 // bytes of fixed opaque data that a run may have
@@ -83,7 +83,8 @@ func (s *Step) words() int {
 	})
 }
 
-// words returns the number of words of a struct in a run, or a negative number.
+// words returns how many words a struct takes in a run. The number is negative if the struct cannot
+// be in one.
 func (t *Type) words() int {
 	if t.Node || t.Recursive {
 		return -1

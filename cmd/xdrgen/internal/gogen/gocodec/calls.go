@@ -18,7 +18,7 @@ type calls struct {
 	off  string // the variable with the offset
 	fail func(err jen.Code) jen.Code
 	top  bool     // not in a nested block
-	call jen.Code // of the last part, which is not written yet; nil if there is none
+	call jen.Code // of the last part, while it is not written; else nil
 	at   value    // the last part
 	long bool     // a part before the last may have failed; fault is its error
 }

@@ -23,7 +23,7 @@ func Check(p *goexpr.Package, t *plan.Type) *jen.Statement {
 	return r.body(t, errPtr())
 }
 
-// check writes the check of value v of step s.
+// check writes the check for v, a value of step s.
 func (r checker) check(s *plan.Step, v value) {
 	if s.CheckCall {
 		r.call(jen.Parens(jen.Op("*").Add(r.pkg.DeclType(s.Of))).Call(jen.Nil()), "SkipXDR", v)
@@ -53,8 +53,8 @@ func (r checker) check(s *plan.Step, v value) {
 			r.checkParts(s.Of, v)
 			return
 		}
-		// The runs must be those of the decoder, which calls. Otherwise the error of short input
-		// would differ.
+		// The runs must be the same as the decoder's, which calls a method here. Otherwise short
+		// input would give another error.
 		r.flush()
 		compact, base := r.compact, r.base
 		r.compact, r.base = s.Of.Compact, len(v.indices)

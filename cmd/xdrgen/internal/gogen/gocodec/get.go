@@ -22,7 +22,7 @@ func Get(p *goexpr.Package, t *plan.Type) *jen.Statement {
 	return r.body(t, jen.Error())
 }
 
-// get writes the decoder of value v of step s.
+// get writes the decoder for v, a value of step s.
 func (r getter) get(s *plan.Step, v value) {
 	if s.Call {
 		r.call(v.x(), "GetXDR", v)

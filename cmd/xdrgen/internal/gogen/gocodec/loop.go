@@ -8,8 +8,8 @@ import (
 )
 
 // each is a loop over the elements of an array or slice. The slice is in a local variable, and a
-// struct element is behind a pointer, so that the compiler loads and checks both once for each
-// element and not for each field.
+// struct element is accessed through a pointer, so that the compiler loads and checks both once for
+// each element and not for each field.
 type each struct {
 	seq  string // the local variable with the slice
 	src  value
@@ -17,7 +17,7 @@ type each struct {
 	ptr  string // the pointer to the element; empty if it is indexed
 	elem value  // the element in the body
 	bare bool   // the body uses no element
-	view bool   // of an array: seq is a slice of it
+	view bool   // of an array: seq is a slice over all of it
 }
 
 // each prepares a loop over the elements of v, a value of step s.

@@ -10,8 +10,8 @@ import (
 // This file writes calls of the runtime for arrays of numbers, which it copies many at a time (ADR
 // 0081). Arrays of few numbers and fixed length are part of a run instead.
 
-// numbers returns the end of the names of the functions for the array s, or "" if its elements are
-// no numbers. A closed enum is none: each of its values is checked.
+// numbers returns the suffix of the function names for the array s, or "" if its elements are not
+// numbers. A closed enum does not count as a number, because each of its values is checked.
 func numbers(s *plan.Step) string {
 	switch e := s.Elem.Under(); {
 	case s.Op == plan.List:

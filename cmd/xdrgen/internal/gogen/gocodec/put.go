@@ -20,7 +20,7 @@ func Put(pkg *goexpr.Package, t *plan.Type) *jen.Statement {
 	return body(p.fn, p.code, jen.Error(), ended)
 }
 
-// put writes the encoder of value v of step s.
+// put writes the encoder for v, a value of step s.
 func (p *putter) put(s *plan.Step, v value) {
 	if s.Call {
 		p.call(s.Of, v)
@@ -167,7 +167,7 @@ func (p *putter) array(s *plan.Step, v value) {
 		p.loop(s, v)
 		return
 	}
-	// Elements that leave the stream are encoded in memory of their own; the count stays
+	// Elements that leave the stream are encoded in separate memory; the count stays
 	// (RFC 8166 §3.4.4.1; R47). Arrays in them leave with their counts (R50).
 	site := p.pkg.Site(s.Site)
 	size, left, buf, off := p.fn.Name("size"), p.fn.Name("left"), p.fn.Name("bb"), p.fn.Name("at")

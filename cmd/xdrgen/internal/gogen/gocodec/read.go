@@ -189,8 +189,8 @@ func (r *reader) bytes(n int, v value) {
 	r.addSmall(pad, v, func() jen.Code { return r.runtime("GetFixed", true, v.x().Index(jen.Op(":"))) }, c...)
 }
 
-// presence adds a presence word to the run, ends the run, and refuses other words than 0 and 1 (RFC
-// 4506 §4.19). It returns the variable that holds the word.
+// presence adds a presence word to the run, closes the run, and refuses words other than 0 and 1
+// (RFC 4506 §4.19). It returns the variable that holds the word.
 func (r *reader) presence(v value) string {
 	more := r.word("more", v)
 	r.flush()

@@ -33,7 +33,8 @@ func (r *readBlock) start() {
 	r.parts = calls{fn: r.fn, off: r.off, fail: r.fail}
 }
 
-// finish writes the end of a block. It reports whether that ends the function, if it may do so.
+// finish writes the end of a block. If tail is set, the block may return from the function; finish
+// reports whether it does.
 func (r *readBlock) finish(tail bool) (ended bool) {
 	r.flush()
 	if tail {
@@ -161,7 +162,7 @@ func (r *readBlock) readSmall(i smallItem) {
 	r.flush()
 }
 
-// at is the offset of byte k of the run.
+// at is the offset of byte k in the run.
 func (r *readBlock) at(k int) *jen.Statement {
 	if k == 0 {
 		return jen.Id(r.off)

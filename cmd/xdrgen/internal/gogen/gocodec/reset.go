@@ -8,7 +8,7 @@ import (
 )
 
 // resetter writes the statements that empty a value and keep the capacity of its slices, so that a
-// decoder leaves no old data where a message has none.
+// decoder leaves no old data where a message has no data.
 type resetter struct {
 	pkg  *goexpr.Package
 	fn   *goexpr.Function

@@ -68,7 +68,7 @@ func Size(p *goexpr.Package, t *plan.Type, reduced bool) []jen.Code {
 	return append(body, jen.Return(jen.Id("n")))
 }
 
-// size adds the size of value v of step s.
+// size adds the size of v, a value of step s.
 func (z *sizer) size(s *plan.Step, v value) {
 	switch {
 	case s.Size.Fixed() && !(s.Call && s.NodeElem()):

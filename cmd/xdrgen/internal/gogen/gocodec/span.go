@@ -62,7 +62,8 @@ func (p *putter) block(f func(q *putter)) []jen.Code {
 	return q.code
 }
 
-// finish writes the end of a block. It reports whether that ends the function, if it may do so.
+// finish writes the end of a block. If tail is set, the block may return from the function; finish
+// reports whether it does.
 func (p *putter) finish(tail bool) (ended bool) {
 	p.flush()
 	if tail {
@@ -97,7 +98,7 @@ func (p *putter) part(call jen.Code, v value) {
 	p.code = append(p.code, p.parts.part(call, v)...)
 }
 
-// runtime returns a call of a function of the runtime.
+// runtime returns a call to a function in the runtime.
 func (p *putter) runtime(name string, more ...jen.Code) *jen.Statement {
 	return jen.Qual(goexpr.Codec, name).Call(append([]jen.Code{jen.Id(p.buf), jen.Id(p.off)}, more...)...)
 }
@@ -229,7 +230,7 @@ func (p *putter) data(s segment) {
 	}
 }
 
-// at is the offset of the next byte of the span.
+// at is the offset of the span's next byte.
 func (p *putter) at() *jen.Statement {
 	n := p.n
 	for _, s := range p.span {

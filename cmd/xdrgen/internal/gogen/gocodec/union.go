@@ -153,7 +153,7 @@ func (r *reader) smallDisc(t *plan.Type, v, disc value) {
 	r.code = append(r.code, r.parts.link()...)
 }
 
-// callsOnly reports whether each value of the discriminant of t selects an arm that is a call.
+// callsOnly reports whether each value of t's discriminant selects an arm that is a call.
 func callsOnly(t *plan.Type) bool {
 	return t.HasDefault() && t.Disc.Step.Under().Op != plan.Bool && !slices.ContainsFunc(t.Arms, func(a *plan.Arm) bool { return a.Field == nil || a.Pointer || !a.Field.Step.Call })
 }
@@ -187,7 +187,7 @@ func (r *reader) readArms(t *plan.Type, disc value, arm func(q *reader, a *plan.
 func discWord(t *plan.Type, disc goexpr.Expr) *jen.Statement {
 	if s := t.Disc.Step; s.Under().Op == plan.Bool {
 		x := disc()
-		if s.Resolved().Op != plan.Bool { // a type of its own
+		if s.Resolved().Op != plan.Bool { // a separate type
 			x = jen.Bool().Call(x)
 		}
 		return jen.Uint64().Call(jen.Qual(goexpr.Codec, "Word").Call(x))
@@ -195,5 +195,5 @@ func discWord(t *plan.Type, disc goexpr.Expr) *jen.Statement {
 	return jen.Uint64().Call(jen.Uint32().Call(disc()))
 }
 
-// invalid is the condition that an enumerator is none.
+// invalid is the condition that x is not a value of its enum.
 func invalid(x goexpr.Expr) *jen.Statement { return jen.Op("!").Add(x()).Dot("Valid").Call() }

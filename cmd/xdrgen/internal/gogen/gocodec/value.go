@@ -41,7 +41,7 @@ func (v value) field(p *goexpr.Package, f *plan.Field) value {
 	return v
 }
 
-// arm is the value of arm a of the union v.
+// arm is the value of the union v's arm a.
 func (v value) arm(p *goexpr.Package, a *plan.Arm) value {
 	q := v.field(p, a.Field)
 	if a.Pointer && !a.Field.Step.Selectors() {

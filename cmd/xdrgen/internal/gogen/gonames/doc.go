@@ -3,7 +3,7 @@
 // are. It reports names that are equal in Go.
 //
 //	names.go      types, fields, enumerators and constants
-//	procnames.go  programs, versions and procedures; stubnames.go their stubs
+//	procs.go      programs, versions and procedures; stubs.go their stubs
 //	words.go      the words of an XDR name as a Go name
 //	own.go        drops the words that repeat the owner's name
 //	list.go       all names with the reason for each: the table of gen -names

@@ -37,10 +37,10 @@ func New() *Names {
 	}
 }
 
-// Decl returns the name of a declaration of the unit or of its imports, without their package.
+// Decl returns the name of a declaration in the unit or its imports, without the package.
 func (n *Names) Decl(d *ir.Decl) string { return n.decl[d] }
 
-// View returns the name of the view of a declaration, or "" if it has none.
+// View returns the name of a declaration's view, or "" if there is no view.
 func (n *Names) View(d *ir.Decl) string { return n.view[d] }
 
 // Member returns the name of an enumerator.
@@ -80,10 +80,10 @@ func (n *Names) Fresh(name string) string {
 	return name
 }
 
-// taken are the names that a generated package may declare besides those of the document.
+// taken are the names that a generated package may declare in addition to the document's names.
 var taken = map[string]bool{"Extension": true, "DDPBindings": true}
 
-// methods are the names of the methods of generated types. No field may have one of them.
+// methods are the method names of generated types. No field may have one of these names.
 var methods = map[string]bool{
 	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
@@ -256,7 +256,7 @@ func (r *renamer) clash(xdr, key, g string, first, pos source.Span) {
 	r.diags = append(r.diags, d.Helpf("use the flag -rename %s=%s, or for good the line \"rename %s %s\" in the sidecar, with this name or another", key, free, key, free))
 }
 
-// read reads the renames and prefixes of a sidecar. Of two renames of one name the first counts.
+// read reads the renames and prefixes of a sidecar. If one name has two renames, the first counts.
 func (r *renamer) read(b *ir.Bind) {
 	for _, x := range b.Renames {
 		if r.renames[x.XDR] == "" {
@@ -297,9 +297,9 @@ func (r *renamer) fields(d *ir.Decl, fields []*ir.Field) []string {
 	return names
 }
 
-// enumerators returns the Go names of the members of an enum: the name of the enum, then the name
-// of the member without the words that repeat it. met reports that some words stay because a name
-// without them is taken.
+// enumerators returns the Go names of an enum's members: the enum's name, then the member's name
+// without the words that repeat it. met reports that some words stay because a name without them is
+// taken.
 func (r *renamer) enumerators(d *ir.Decl, enum string) (names []string, met bool) {
 	names = make([]string, len(d.Members))
 	for i, m := range d.Members {
@@ -342,8 +342,8 @@ func (r *renamer) called(xdr string) string {
 }
 
 // second returns the name to take if the usual one is taken, or "": the spelling in the document if
-// Go would export it (FATTR4_TYPE beside fattr4_type), or an underscore at the end instead of at
-// the front (struct _quad beside typedef quad).
+// Go would export it (FATTR4_TYPE where there is fattr4_type), or an underscore at the end instead
+// of at the front (struct _quad where there is typedef quad).
 func (r *renamer) second(xdr string) string {
 	switch {
 	case r.rename(xdr) != "":

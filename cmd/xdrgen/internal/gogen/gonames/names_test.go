@@ -296,8 +296,8 @@ func TestRenamesMeet(t *testing.T) {
 	}
 }
 
-// TestUnderscoreFirst gives a name with an underscore in front another one in Go where the
-// name without it is declared too, as C files have struct _quad beside typedef quad.
+// TestUnderscoreFirst checks that a name with an underscore in front gets another Go name if the
+// name without it is declared too, as C files have both struct _quad and typedef quad.
 func TestUnderscoreFirst(t *testing.T) {
 	for x, want := range map[string]string{
 		"struct _quad { int a; }; typedef _quad quad;":                                        "_quad=Quad_ quad=Quad",

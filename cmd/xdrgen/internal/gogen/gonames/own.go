@@ -48,9 +48,9 @@ func own(owner string, names []string, taken func([]string) bool) (short [][]str
 	}
 }
 
-// scoped returns the words of the fields of a type. The first is dropped if all fields have it, and
-// its letters stand in this order in the type's name: csa for CREATE_SESSION4args, tv for timeval.
-// It repeats the type's name then. Fields in C have such a word because they had one scope once.
+// scoped returns the words of a type's fields. The first is dropped if all fields have it, and its
+// letters occur in this order in the type's name: csa for CREATE_SESSION4args, tv for timeval. It
+// repeats the type's name then. Fields in C have such a word because they had one scope once.
 func scoped(owner string, fields []string) [][]string {
 	full := make([][]string, len(fields))
 	for i, f := range fields {
@@ -70,7 +70,8 @@ func scoped(owner string, fields []string) [][]string {
 }
 
 // sharedScope reports whether the first word of fields repeats the owner's name. Where there is one
-// field, the first letters are equal, too: nothing else shows that the word is no part of the name.
+// field, the first letters are equal, too: nothing else shows that the word does not belong to the
+// name.
 func sharedScope(owner string, fields [][]string) bool {
 	if len(fields) == 0 || len(fields[0]) == 0 {
 		return false
@@ -85,7 +86,7 @@ func sharedScope(owner string, fields [][]string) bool {
 		(len(fields) > 1 || hasPrefixFold(strings.TrimLeft(owner, "_"), word[:1]))
 }
 
-// abbreviates reports whether the letters of word stand in name, in their order.
+// abbreviates reports whether the letters of word occur in name, in their order.
 func abbreviates(word, name string) bool {
 	word, name = strings.ToLower(letters(word)), strings.ToLower(name)
 	for i := range len(word) {
@@ -238,8 +239,8 @@ func repeated(owner string, ws []string) int {
 	return k
 }
 
-// after returns the place in name behind the letters of w, which begin at place at, or -1 if other
-// letters stand there. Underscores in name do not count.
+// after returns the place in name after the letters of w, which begin at place at, or -1 if other
+// letters are there. Underscores in name do not count.
 func after(name string, at int, w string) int {
 	for n := 0; n < len(w); at++ {
 		switch {

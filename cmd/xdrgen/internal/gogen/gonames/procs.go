@@ -15,7 +15,7 @@ import (
 // a higher version of the program, nor on a later program in the file, so that adding one changes
 // no name.
 func (n *Names) addProcs(r *renamer, decls []*ir.Decl) {
-	taken := map[string]bool{} // names of procedures of the programs so far
+	taken := map[string]bool{} // procedure names in the programs so far
 	for _, d := range decls {
 		if d.Kind != ir.Program {
 			continue
@@ -59,8 +59,8 @@ func (n *Names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, t
 	}
 }
 
-// methodName is the name of the method of stubs for a procedure: that of its constant, without the
-// prefix if that leaves a name.
+// methodName is the name of the stub method for a procedure: the constant's name, without the
+// prefix if an exported name is left.
 func methodName(constant, prefix string) string {
 	if name := strings.TrimPrefix(constant, prefix); token.IsExported(name) {
 		return name

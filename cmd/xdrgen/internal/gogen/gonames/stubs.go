@@ -9,9 +9,10 @@ import (
 // Stubs are the names at package level of the stubs for one version of a program.
 type Stubs struct{ Program, Client, NewClient, Server, NewService string }
 
-// addStubs names the stubs of the programs in decls. They begin with the Go name of the version,
-// but those of the lowest version of the first program do so only if it is renamed. A later version
-// of the program, or a later program, changes none of them (ADR 0045).
+// addStubs names the stubs of the programs in decls. Their names begin with the version's Go name,
+// except for the lowest version of the first program, whose stubs have this prefix only if it is
+// renamed. So a later version of the program, or a later program, does not change existing names
+// (ADR 0045).
 func (n *Names) addStubs(r *renamer, decls []*ir.Decl) {
 	used := map[string]bool{}
 	first := true

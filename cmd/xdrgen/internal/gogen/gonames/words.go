@@ -27,8 +27,8 @@ func words(s string) []string {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// initialisms are written in capitals. They are those of Go's linters (golint, and ST1003 of
-// staticcheck) and those of NFS and RPC. A number may follow (UTF8, NFS3), or a version (NFSv4).
+// initialisms are written in capitals. They come from Go's linters (golint, and ST1003 of
+// staticcheck), from NFS and from RPC. A number may follow (UTF8, NFS3), or a version (NFSv4).
 var initialisms = set(
 	"ACL", "AMQP", "API", "ASCII", "CPU", "CSS", "DB", "DNS", "EOF", "GID", "GUID", "HTML", "HTTP", "HTTPS",
 	"ID", "IP", "JSON", "LHS", "QPS", "RAM", "RHS", "RPC", "RTP", "SIP", "SLA", "SMTP", "SQL", "SSH", "TCP",
@@ -37,9 +37,9 @@ var initialisms = set(
 	"ACE", "FH", "FS", "GSS", "IO", "NFS", "NIS", "NLM", "NSM", "OK", "PNFS", "RDMA", "SSV", "XDR", "XID",
 )
 
-// plurals are the initialisms that have a plural: GIDs, not Gids. The others do not: a word with an
-// s behind them is most often another abbreviation (fhs is the scope of fhstatus), or a name of its
-// own (XDRs, NISs).
+// plurals are the initialisms that have a plural: GIDs, not Gids. The others do not: an initialism
+// followed by an s is most often another abbreviation (fhs is the scope of fhstatus), or a separate
+// name (XDRs, NISs).
 var plurals = set("ACE", "ACL", "API", "CPU", "DB", "GID", "GUID", "ID", "IP", "RPC", "UID", "URI", "URL", "UUID", "VM", "XID")
 
 // negations reverse the meaning of the words that follow.
