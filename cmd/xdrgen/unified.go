@@ -151,7 +151,7 @@ func anchors(a, b [][]byte) [][2]int {
 	inA, inB := once(a), once(b)
 	var pairs [][2]int // in the order of a
 	var before []int   // for each pair, the one before it in the longest sequence that it ends
-	var ends []int     // by the length of a sequence less one, its last pair, as early in b as possible
+	var ends []int     // by a sequence's length less one: its last pair, earliest in b
 	for i, l := range a {
 		j, ok := inB[string(l)]
 		if !ok || j < 0 || inA[string(l)] != i {
