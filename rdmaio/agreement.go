@@ -22,7 +22,7 @@ import (
 // once, when it becomes known, and settled is closed soon after.
 type agreement struct {
 	atomic.Pointer[agreed]               // never nil
-	versions               int           // number of those that this side has
+	versions               int           // number of versions that this side has
 	settled                chan struct{} // closed when the version is known
 	versionKnown           sync.Once
 

@@ -90,7 +90,7 @@ func (a *answerer) grant(q *engine.Request, n int) {
 	a.driver.Post(ev)
 }
 
-// reclaim takes back the memory of a Call and grants it to those that wait.
+// reclaim takes back the memory of a Call and grants it to Calls that wait.
 func (a *answerer) reclaim(n int) {
 	a.shared.memory.Give(n)
 	a.chunks.used -= n
@@ -151,7 +151,7 @@ func (a *answerer) dispatch(r *request, h Handler) {
 		return
 	}
 	a.limitReached(LimitMaxHandlers)
-	if a.ctx.Err() != nil { // it may be down since before the Request was in the queue
+	if a.ctx.Err() != nil { // it may have gone down before the Request was queued
 		a.dropWaiting()
 	}
 }
@@ -187,7 +187,7 @@ func (a *answerer) release(q *engine.Request) {
 	a.emitRefusal(q)
 	if r == nil {
 		q.ReturnLoan()
-		return // refused before it had anything
+		return // refused before it had memory
 	}
 	for i := range r.regions {
 		mr := &r.regions[i]

@@ -280,8 +280,8 @@ func (c *Conn) early() bool {
 	return true
 }
 
-// turnAway drops the Requests of a step without serving them, and takes them from the step, with
-// the messages of extensions.
+// turnAway drops the Requests of a step without serving them. It removes them from the step, and
+// the messages of extensions, too.
 func (c *Conn) turnAway(f *engine.Effects) {
 	for _, q := range f.Assemble {
 		c.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: ErrHostAuth})

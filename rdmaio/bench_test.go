@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// What a Call allocates, both ends together, when the caller brings the
-// memory: the server's Request, and for chunks what the item list of it takes.
+// A Call allocates little at both ends together if the caller brings the memory: the server's
+// Request, and with chunks the Request's item list.
 func TestCallAllocatesLittle(t *testing.T) {
 	data := rdmaiotest.Pattern(64<<10, 1)
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func benchmark(b *testing.B, version int, h rdmaio.Handler, call *rdmaio.Call, n
 func BenchmarkCall128(b *testing.B)   { benchmark(b, 1, rpctest.Quick(nil), rpctest.SmallCall(), 0) }
 func BenchmarkCall128V2(b *testing.B) { benchmark(b, 2, rpctest.Quick(nil), rpctest.SmallCall(), 0) }
 
-// BenchmarkCall128Events makes Calls with Events at both sides; BenchmarkCall128 has none.
+// BenchmarkCall128Events makes Calls with Events at both sides; BenchmarkCall128 does so without.
 func BenchmarkCall128Events(b *testing.B) {
 	told := 0
 	c := rdmaiotest.Plain(b, rpctest.Quick(nil), &rdmaio.Config{Events: func(rdmaio.Event) { told++ }})

@@ -13,8 +13,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Call makes an RPC and waits for the reply or until ctx ends. The error is a *CallError. When Call
-// returns, in any case, no key that the peer has for the Call gives access to the caller's memory.
+// Call makes an RPC and waits until the reply comes or ctx is done. The error is a *CallError. When
+// Call returns, in any case, no key that the peer has for the Call gives access to the caller's
+// memory.
 //
 // A cancelled Call keeps its credit until the reply arrives, or until the connection is closed
 // without one. Until then its keys are redirected to memory of the connection, where a late access
@@ -22,7 +23,7 @@ import (
 // that is used up, or the device cannot redirect keys (verbs.Redirector), the keys are invalidated
 // at once, and a late access breaks the connection. With a device whose queue pairs are Revokers
 // (verbs.Revoker), a peer that acknowledges nothing can delay the return of Call, but no longer
-// than the device's transport tries again.
+// than the device's transport retries.
 //
 // On an accepted connection this is a reverse Call and needs AllowReverse. Without
 // Config.ReverseChunks the Call must fit inline, and Results, ReplyBuf and memory for MaxReply are
@@ -48,8 +49,9 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 //	            free: wait   │      offered            end     │ the peer has refused the shape
 //	                         └───────────── change ────────────┘ and named another one
 //
-// A Call has a slot from its beginning to its return, and no key gives access to the caller's
-// memory without one. What a cancelled Call leaves (leftover) is memory of the connection.
+// A Call has a slot from its beginning to its return. Keys give access to the caller's memory only
+// while the Call has its slot. A cancelled Call can leave keys (leftover), but only to memory of
+// the connection.
 type caller struct {
 	*host
 	ready   atomic.Bool // this side may make Calls
@@ -154,8 +156,8 @@ func (c *caller) lossOf(err error) error {
 	return err
 }
 
-// postCall posts a Call. While others are in progress, their callers are likely to bring more, and
-// PostTogether waits for them.
+// postCall posts a Call. If other Calls are in progress, their callers are likely to post more
+// soon, so PostTogether waits for them.
 func (c *caller) postCall(e *engine.Call) {
 	ev := engine.Event{Kind: engine.EventCall, Call: e}
 	if cap(c.slots.free)-len(c.slots.free) == 1 {
@@ -165,8 +167,8 @@ func (c *caller) postCall(e *engine.Call) {
 	c.driver.PostTogether(ev)
 }
 
-// wait waits for the end of a Call. If ctx ends first and no reply has come, it returns the error
-// of ctx.
+// wait blocks until a Call is complete. If ctx is done first and no reply has come, it returns the
+// error of ctx.
 func (c *caller) wait(ctx context.Context, s *slot) error {
 	e, canceled := &s.call, ctx.Done()
 	if canceled == nil { // the cheaper wait
@@ -253,8 +255,8 @@ func (c *caller) conclude(s *slot) error {
 	return failed
 }
 
-// returnMemory gives back the memory of an invalidated key. It copies the data that the peer wrote
-// to memory of the connection to the caller's.
+// returnMemory gives back the memory of an invalidated key. If the peer wrote to memory of the
+// connection, it copies the data to the caller's memory.
 func (c *caller) returnMemory(s *slot, mr *callRegion) (err error) {
 	n := s.filled(mr.chunk)
 	if mr.chunk != ownReplyChunk {

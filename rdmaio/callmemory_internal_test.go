@@ -51,7 +51,8 @@ func TestReplyMemoryIsServedInOrder(t *testing.T) {
 	}
 }
 
-// A Call that leaves lets those behind it have memory, and gives back what it got meanwhile.
+// A Call that leaves the queue lets the later ones have memory, and returns what it was given just
+// before it left.
 func TestReplyMemoryOfCallThatLeaves(t *testing.T) {
 	m := replyMemory{most: 100}
 	m.begin(50)
@@ -71,7 +72,7 @@ func TestReplyMemoryOfCallThatLeaves(t *testing.T) {
 	}
 }
 
-// The largest replies of a bounded number of procedures are remembered.
+// The largest replies are remembered for a limited number of procedures.
 func TestReplySizesAreBounded(t *testing.T) {
 	var r replySizes
 	call := func(proc uint32, reply int) *Call {

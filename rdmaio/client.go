@@ -23,9 +23,9 @@ type ClientConfig struct {
 	Conn *Config
 
 	// Connected is called on each new connection before any other Call, for example to negotiate
-	// terms or to resume a session. If nil, nothing is called. ctx ends with DialTimeout. Calls in
-	// it must have an XID of Conn.XID. If it returns an error, the connection is closed and counts
-	// as a failure to connect.
+	// terms or to resume a session. If nil, nothing is called. ctx is done after DialTimeout. Calls
+	// in it must have an XID of Conn.XID. If it returns an error, the connection is closed and
+	// counts as a failure to connect.
 	Connected func(ctx context.Context, c *Conn) error
 
 	// DialTimeout is the longest time that one attempt to connect may take, Connected included. If
@@ -39,7 +39,7 @@ type ClientConfig struct {
 
 	// MaxBackoff is the longest such pause. If zero, the default is 30 s. It must not be less than
 	// MinBackoff. The pause doubles each time up to MaxBackoff. Each is shortened by up to half at
-	// random, so that many clients do not come back at once.
+	// random, so that many clients do not reconnect at once.
 	MaxBackoff time.Duration
 
 	// DialFailures is the number of failures to connect through which a Call waits. If zero, a Call
@@ -81,7 +81,7 @@ type ClientConfig struct {
 	// connection or several. See "Several connections" in the documentation of the package.
 	Connections int
 
-	// VersionMemory is the time for which the Client remembers that its server has to be approached
+	// VersionMemory is the time for which the Client remembers that its server must be contacted
 	// with another version than the first of Conn.Versions, and begins with that one. If zero, the
 	// default is 10 min. If negative, nothing is remembered: a server that does not answer version
 	// 2 is then never reached. It has no effect unless Conn.Versions has both versions. See
@@ -264,9 +264,9 @@ func (c *Client) reportCredits(conn *Conn) {
 	}
 }
 
-// vitals returns the counts by which a Client judges a connection. Cancelled Calls hold credits, or
-// as many Calls as this side may have. In version 2 the credits are for all messages, and may be
-// more (R169).
+// vitals returns the counts from which a Client judges a connection. Most is the most Calls that
+// can be in progress: the credits, or fewer if Config allows fewer Calls. In version 2 there may be
+// more credits than Calls, because they are for all messages (R169).
 func (c *Conn) vitals() machine.Vitals {
 	s := c.Stats()
 	return machine.Vitals{Received: s.Received, Replied: s.Replies > 0, Abandoned: s.Abandoned, Most: min(s.Granted, c.set.calls)}
@@ -278,8 +278,9 @@ func hopeless(err error) bool {
 	return lasting(err) && !errors.Is(err, context.DeadlineExceeded)
 }
 
-// disallowed reports whether this process or its device does not allow a connection. Attempts for
-// the server's Calls are then in vain, and the next Call tries again.
+// disallowed reports whether this process or its device does not allow a connection. A Client then
+// stops its attempts to connect for the server's Calls, because they would fail, too. The next Call
+// tries again.
 func disallowed(err error) bool {
 	return errors.Is(err, verbs.ErrProcessLimit) || errors.Is(err, verbs.ErrDeviceRemoved)
 }

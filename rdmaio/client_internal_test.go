@@ -72,8 +72,8 @@ func clientOf(t *testing.T, cfg ClientConfig) *Client {
 	return c
 }
 
-// Clients begin with XIDs of their own, so that a server's reply cache does not mistake the Calls
-// of one that was restarted.
+// Each client begins at another XID, so that a server's reply cache does not mistake the Calls of
+// one that was restarted.
 func TestClientsHaveXIDsOfTheirOwn(t *testing.T) {
 	seen := map[uint32]bool{}
 	for range 8 {

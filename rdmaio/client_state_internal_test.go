@@ -37,8 +37,8 @@ func givenClient(t *testing.T, cfg ClientConfig, conns ...*Conn) *Client {
 	return c
 }
 
-// The counts by which a Client judges a connection are those of the connection. In version 2 there
-// may be more credits than Calls (R169).
+// A Client compares connections by their counts of credits and Calls. In version 2 there may be
+// more credits than Calls (R169).
 func TestVitalsOfAConnection(t *testing.T) {
 	for _, tt := range []struct{ granted, calls, most int }{{4, 8, 4}, {20, 8, 8}} {
 		conn, s := scriptedConn(t, 1, nil)
@@ -56,7 +56,8 @@ func TestVitalsOfAConnection(t *testing.T) {
 }
 
 // Every further attempt would fail like one that ended with a lasting error, but not like one that
-// took too long. At a limit of the process, or without the device, there are none for the server.
+// took too long. At a limit of the process, or without the device, no attempt is made just to
+// receive the server's Calls.
 func TestErrorsThatStopAttempts(t *testing.T) {
 	for _, tt := range []struct {
 		err                  error
@@ -79,7 +80,7 @@ func TestErrorsThatStopAttempts(t *testing.T) {
 	}
 }
 
-// The rules of the connections are those of the configuration.
+// The connections are made by the rules in the ClientConfig.
 func TestClientConnectsByItsRules(t *testing.T) {
 	c := clientOf(t, ClientConfig{
 		Connections: 5, MinBackoff: 1, MaxBackoff: 2, DialFailures: 3, WaitForServer: true, IdleTimeout: 4, StuckTimeout: 6, DialTimeout: 7,

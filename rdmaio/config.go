@@ -20,7 +20,8 @@ import (
 // Config configures Dial and Listen. A nil Config is valid and has the default of every field.
 type Config struct {
 	// Credits is the largest number of Calls that may be outstanding on a connection. The side that
-	// dials requests it, and the side that listens grants it at most. If zero, the default is 32.
+	// dials requests this many, and the side that listens grants at most this many. If zero, the
+	// default is 32.
 	//
 	// Each credit costs a Receive of InlineRecv bytes and, until the Send of its message completes,
 	// a send buffer of InlineSend bytes. With a device that lends the memory of Receives
@@ -54,24 +55,24 @@ type Config struct {
 	Versions []int
 
 	// OfferTimeout is the time in which a server must answer the first message of version 2. If
-	// zero, the default is 5 s. If negative, only the context limits it. Dial fails
-	// with ErrNoAnswer if there is no answer.
+	// zero, the default is 5 s. If negative, only the context limits it. Dial fails with
+	// ErrNoAnswer if there is no answer.
 	OfferTimeout time.Duration
 
 	// MaxContinued is the length in bytes of the longest RPC message that this side takes in
-	// several Sends (version 2). If zero, the default is 1 MiB. If negative, there is no limit.
-	// A longer one is passed over; a Call is then refused by SYSTEM.
+	// several Sends (version 2). If zero, the default is 1 MiB. If negative, there is no limit. A
+	// longer one is discarded, and a Call is then refused by SYSTEM.
 	//
 	// The memory of such messages counts for MaxMemory, and follows the bytes received. So does
 	// the memory of properties in several Sends.
 	MaxContinued int
 
 	// Continue is the length in bytes of the longest RPC message that this side sends, or expects
-	// as a reply, in several Sends where there is a choice (version 2). Longer ones go by chunk. If
+	// as a reply, in several Sends where there is a choice (version 2). Longer ones use chunks. If
 	// zero, the default is 12 KiB. If negative, chunks are always preferred.
 	//
 	// Continuing saves registrations and, for a Call, the round trip of an RDMA Read; it costs a
-	// copy at either end, and a credit for each Send.
+	// copy at each end, and a credit for each Send.
 	Continue int
 
 	// HostAuth configures host authentication (version 2). If zero, it is off.
@@ -81,9 +82,8 @@ type Config struct {
 	// its reply, which saves the client the work (RFC 8797 §4.1). If zero or negative, it may not.
 	//
 	// It is used if both sides want it and their devices can do it. In version 2 each Call names
-	// the key, and the server decides. With it, the reply to a
-	// cancelled Call that had chunks breaks the connection on devices that cannot redirect keys
-	// (see Conn.Call).
+	// the key, and the server decides. With it, the reply to a cancelled Call that had chunks
+	// breaks the connection on devices that cannot redirect keys (see Conn.Call).
 	RemoteInvalidate int
 
 	// MaxReadBytes is the largest number of bytes that one Call may make the server fetch by RDMA
@@ -99,10 +99,10 @@ type Config struct {
 	// wait until enough is free. A Call that needs more than the limit is served when it is alone.
 	MaxConnMemory int
 
-	// MaxReplyMemory is the largest amount of memory that a connection offers at a time for replies
-	// by Call.MaxReply, in bytes, with a device that must have it in place before the server writes
-	// there: without verbs.OnDemand, as with hardware, which pins it. If zero, the default is 16
-	// MiB and 64 KiB. If negative, there is no limit.
+	// MaxReplyMemory is the largest amount of memory in bytes that a connection offers at a time
+	// for replies by Call.MaxReply. It applies to devices without verbs.OnDemand, for example
+	// hardware, because their memory must be in place, and is pinned, before the server writes
+	// there. If zero, the default is 16 MiB and 64 KiB. If negative, there is no limit.
 	//
 	// Further Calls wait, in their order, and keep their credit. A Call that needs more than the
 	// limit is made when no other has such memory. On those devices a Call offers only as much as
@@ -112,7 +112,7 @@ type Config struct {
 
 	// MaxMemory is the largest amount of memory that Calls with chunks may take at a time, over all
 	// of a server's connections, in bytes. If zero, the default is a quarter of the memory that the
-	// process may have, and 1 GiB at most. If negative, there is no limit.
+	// process may have, but at most 1 GiB. If negative, there is no limit.
 	//
 	// A connection may take at most as much as remains for all others; its further Calls wait. A
 	// Call that finds nothing left is refused by ERR_CHUNK (ErrMemory).
@@ -121,8 +121,9 @@ type Config struct {
 	// the limits of the control groups and RLIMIT_AS, whichever is least. If none of these is
 	// known, the default is 1 GiB.
 	//
-	// Memory follows what the peer delivers: a connection may take 31 KiB, and then three bytes for
-	// each byte that arrived. The first long Calls of a connection are therefore fetched in parts.
+	// Because a header of 100 bytes can name a MiB, memory follows the bytes that the peer
+	// delivers: a connection may take 31 KiB, and then three bytes for each byte that arrived. The
+	// first long Calls of a connection are therefore fetched in parts.
 	MaxMemory int
 
 	// MaxConns is the largest number of connections that a server has. If zero, the default is
@@ -170,12 +171,12 @@ type Config struct {
 
 	// NonBlocking states that handlers never block: not on a lock that is held for long, not on a
 	// disk, not on a Call that they make. Each handler then runs on the goroutine that received its
-	// Call, and saves the switch to another one. The handler may answer later from any goroutine. A
-	// handler that blocks stops its connection, permanently if it waits for a Call of that
+	// Call, which saves the switch to another one. The handler may answer later from any goroutine.
+	// A handler that blocks stops its connection, and permanently if it waits for a Call on that
 	// connection. If false, each handler has a goroutine and may block.
 	NonBlocking bool
 
-	// MaxHandlers is the number of handlers that a server runs at a time at most, in addition to
+	// MaxHandlers is the largest number of handlers that a server runs at a time, in addition to
 	// one for each connection. If zero, the default is 256 for each processor (GOMAXPROCS). If
 	// negative, there is no limit but the Credits of each connection. Further Calls wait in a
 	// queue. It has no effect with NonBlocking.
@@ -192,9 +193,9 @@ type Config struct {
 	// connection. If zero, the default is 8 for a side that dials with a ReverseHandler, and
 	// otherwise none. If negative, reverse Calls get no credits.
 	//
-	// The side that dials grants it at most. The side that listens requests it, and can make
-	// reverse Calls only if it is positive (see Conn.AllowReverse). Each credit costs as much as
-	// one of Credits.
+	// The side that dials grants at most this many. The side that listens requests this many, and
+	// can make reverse Calls only if it is positive (see Conn.AllowReverse). Each credit costs as
+	// much as one of Credits.
 	ReverseCredits int
 
 	// ReverseChunks lets reverse Calls and their replies have chunks. Both ends must set it. If
@@ -202,19 +203,19 @@ type Config struct {
 	// §5.3). A side that dials with a ReverseHandler cannot set both ReverseChunks and Legacy.
 	ReverseChunks bool
 
-	// Legacy accepts and uses what RFC 8166 withdrew from draft-ietf-nfsv4-rpcrdma-08, in the
-	// forward direction: a server puts results that fit nowhere else in memory that the client
+	// Legacy accepts and uses features of draft-ietf-nfsv4-rpcrdma-08 that RFC 8166 withdrew, in
+	// the forward direction: a server puts results that fit nowhere else in memory that the client
 	// reads and acknowledges by RDMA_DONE, and both sides accept RDMA_MSGP (see Padding). Set it
 	// only for peers that follow the draft: a peer that follows RFC 8166 refuses all of this.
 	//
 	// It has no effect on connections of version 2.
 	//
-	// A server posts two Receives for each of its Credits then, and closes a connection on which
-	// RDMA_DONE does not come within WorkTimeout, or within 30 s if that is negative.
+	// A server with Legacy posts two Receives for each of its Credits. It closes a connection on
+	// which RDMA_DONE does not come within WorkTimeout, or within 30 s if that is negative.
 	Legacy bool
 
-	// Extensions are the extensions of version 2 that this side takes part in. Nil means
-	// no extension. Two that use the same number, or a number of version 2, are refused by Dial and
+	// Extensions are the extensions of version 2 that this side takes part in. Nil means no
+	// extension. Two that use the same number, or a number of version 2, are refused by Dial and
 	// Listen. Versions must have 2.
 	Extensions []Extension
 
@@ -232,10 +233,10 @@ type Config struct {
 	// numbers.
 	Programs []oncrpc.Program
 
-	// Logger receives what a person may want to know about connections: messages that were refused,
-	// why this side closed a connection, and handlers that failed. If nil, only what this program
-	// does wrong is logged, to slog.Default: errors and panics of handlers. A logger over
-	// slog.DiscardHandler silences that too.
+	// Logger receives records for people: messages that were refused, why this side closed a
+	// connection, and handlers that failed. If nil, only faults of this program are logged, to
+	// slog.Default: errors and panics of handlers. A logger over slog.DiscardHandler silences
+	// those, too.
 	//
 	// Peers can cause ten records per second at most. The provider logs its own findings elsewhere.
 	Logger *slog.Logger

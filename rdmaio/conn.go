@@ -166,8 +166,8 @@ func Dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (*Con
 	return c, err
 }
 
-// dial is Dial. With an error, it also reports whether the server was reached and has not answered
-// the version offered.
+// dial does the work of Dial. With an error, it also reports whether the server was reached and has
+// not answered the version offered.
 func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *Conn, unanswered bool, _ error) {
 	set, err := cfg.settings(dev)
 	if err != nil {
@@ -233,9 +233,9 @@ func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
 // Close closes the connection and frees it. Calls in progress return ErrClosed. Close waits for
-// them and for the handlers to answer the Requests that they have, whose context it ends. If that
-// takes 10 s, it logs a warning and waits further. Then it frees all memory and objects. The
-// error says what could not be freed. Further calls return the same error.
+// them and for the handlers to answer the Requests that they have; it cancels the context of each
+// Request. If that takes 10 s, it logs a warning and waits further. Then it frees all memory and
+// objects. The error says what could not be freed. Further calls return the same error.
 //
 // Replies made after Close are discarded, and their done functions get an error. Replies made just
 // before may be lost. Use Server.Shutdown to avoid both. Close must not be called from a Handler or
@@ -260,7 +260,7 @@ func (c *Conn) finish() error {
 		c.end()
 		<-c.ctx.Done()
 		for range cap(c.caller.slots.free) {
-			<-c.caller.slots.free // and no Call gets one any more
+			<-c.caller.slots.free // so that no Call gets one any more
 		}
 		c.driver.Stop() // no Request is left or will come
 		c.shared.places.Leave(&c.answerer.requests)

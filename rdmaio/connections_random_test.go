@@ -20,8 +20,8 @@ import (
 )
 
 // Clients with several connections, random limits, versions, cancellations, lost connections and
-// servers that answer late, never, or to one connection alone: each Call ends, and in the end none
-// uses a connection or waits for one.
+// servers that answer late, never, or to one connection alone: each Call returns, and in the end no
+// Call uses a connection or waits for one.
 func TestRandomLoadOverConnectionsEnds(t *testing.T) {
 	for n := range rdmaiotest.Rounds() {
 		seed := uint64(time.Now().UnixNano()) + uint64(n)
@@ -82,7 +82,7 @@ func randomConnections(t *testing.T, seed uint64) {
 	if rnd.IntN(2) == 0 {
 		stop = rdmaiotest.LoseConns(server, 20*time.Millisecond, &answered)
 		// A connection that is lost before an answer leads to the other version. If that happens
-		// twice during a Call, the refusal of that version ends the Call (R186).
+		// twice during a Call, the Call fails when that version is refused (R186).
 		flips = len(serverVersions) < len(versions)
 	}
 	var wg sync.WaitGroup

@@ -83,8 +83,8 @@
 // take part, more Calls can be in progress, and a long Call keeps fewer others waiting. Each costs
 // memory at both ends, and the first Calls on it have one credit only (version 1). The server sees
 // each as a separate connection: it authenticates each, its reverse Calls come on the connection
-// that it chooses, and a reply cache must know the client by something else than the connection
-// (package replycache does).
+// that it chooses, and a reply cache must identify the client by something other than the
+// connection (package replycache does).
 //
 // # What the two sides negotiate
 //
@@ -111,8 +111,9 @@
 //
 // A Client then tries version 1 at once, within the same Call. It does so, too, if the connection
 // is lost before the answer or right after the refusal. It begins further connections with version
-// 1 for ClientConfig.VersionMemory, or until Client.ForgetVersion. A network that drops messages
-// can bring about version 1 in this way: leave it out of Config.Versions where that matters.
+// 1 for ClientConfig.VersionMemory, or until Client.ForgetVersion. So a network that drops
+// messages, for example one that an attacker controls, can force version 1. Leave version 1 out of
+// Config.Versions where that matters.
 //
 // If version 1 is preferred and the server has version 2 only, the server refuses the first Call.
 // Conn.Call returns that error; a Client sends the Call again on a connection of version 2. No Call
@@ -154,9 +155,10 @@
 // direction's replies. The send queue is first come, first served across both directions. The peer
 // invalidates keys of forward Calls only.
 //
-// A direction begins with one credit and gets more with the first reply (RFC 8166 §3.3.3). Handlers
-// that wait for a Call the other way must therefore not begin with the first Call of a connection:
-// the third Call of such a chain waits for the reply to the first.
+// A direction begins with one credit and gets more with the first reply (RFC 8166 §3.3.3). A
+// handler that waits for a Call the other way must therefore not run for a connection's first Call:
+// the third Call of such a chain would wait for the reply to the first, because each direction
+// still has one credit only.
 //
 // Reverse messages have no chunks unless Config.ReverseChunks is set at both ends. A message that
 // does not fit inline fails with a *SizeError on the side that sends it.
@@ -175,20 +177,20 @@
 //
 // On connections of version 2 the hosts can authenticate each other before the first Call
 // (Config.HostAuth). Conn.Peer has the identity. Package hostauth says what this detects, and
-// hostauth/pubkey is a method with keys or certificates. Without a channel binding, as TLS below
-// rdmatcp has it, a relay between the hosts is not detected.
+// hostauth/pubkey is a method with keys or certificates. Without a channel binding, which TLS below
+// rdmatcp provides, for example, a relay between the hosts is not detected.
 //
 // # TLS
 //
-// A device whose provider has a Config.TLS, as rdmatcp and iwarp have it, connects and listens over
+// A device whose provider has a Config.TLS (for example rdmatcp or iwarp) connects and listens over
 // TLS. Conn.Peer has the state of the session with the certificates of the peer, also for a Handler
-// (Request.Conn). A Call of a Client fails at once with verbs.ErrTLS where the two ends do
-// not agree. docs/tls.md has the details.
+// (Request.Conn). A Call of a Client fails at once with verbs.ErrTLS if the two ends do not agree.
+// docs/tls.md has the details.
 //
 // # Peers of the draft
 //
 // Config.Legacy supports peers that follow draft-ietf-nfsv4-rpcrdma-08 where RFC 8166 withdrew
-// something. A server then puts a result that fits neither inline nor in the client's chunks in
+// something. If a result fits neither inline nor in the client's chunks, a server then puts it in
 // read chunks of the reply. The client reads them and sends RDMA_DONE, and then the done function
 // of Request.Reply runs. A client that does not send RDMA_DONE within Config.WorkTimeout loses the
 // connection. Both sides accept RDMA_MSGP; the code that decodes the message skips the padding
@@ -209,15 +211,15 @@
 // which ends when the queue is empty. A Call that is made while others are in progress first yields
 // the processor, so that messages of several callers are posted together.
 //
-// The caller of a Call that is alone on its connection, and has no chunks of data, takes the place
-// of the provider's goroutine while it waits, if the provider can do that (verbs.Progresser). It
-// hands over after 2 ms at most, or when it has the reply and other Calls are in progress.
+// If a Call is alone on its connection and has no chunks of data, its caller does the work of the
+// provider's goroutine while it waits, if the provider can do that (verbs.Progresser). This saves
+// waking another goroutine. The caller hands over after 2 ms at most, or when it has the reply and
+// other Calls are in progress.
 //
-// Each handler call has a goroutine, perhaps one that ran another call before and that is kept for
-// one to two seconds. A server runs Config.MaxHandlers handlers at a time, and one more for each
+// Each handler call has a goroutine. An idle goroutine is kept for one to two seconds, to run
+// another handler call. A server runs Config.MaxHandlers handlers at a time, and one more for each
 // connection; further Requests wait in a queue. With Config.NonBlocking a handler runs on the
 // goroutine that received the Call and must not block. A server has one goroutine that accepts
 // connections, one that frees memory of idle ones, and one for each connection. Conn.Close and
-// Server.Close wait for all of these. Server.Shutdown first lets handlers answer the Calls that
-// they have.
+// Server.Close wait for all of these. Server.Shutdown lets handlers answer their Calls first.
 package rdmaio

@@ -107,7 +107,7 @@ func (c owner) CreditsChanged() {
 	}
 }
 
-// reason returns what the peer is given for the end of a connection: whether it was at fault.
+// reason returns the disconnect reason for the peer. It says whether the peer was at fault.
 func reason(why error) verbs.DisconnectReason {
 	var (
 		fault  *Fault

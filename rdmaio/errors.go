@@ -96,8 +96,8 @@ type PeerError struct {
 	// Low and High are the lowest and the highest version that the peer supports, with PeerErrVers.
 	Low, High uint32
 
-	// Max is the number that the peer takes of what there are too many, with PeerErrReadChunks,
-	// PeerErrWriteChunks and PeerErrSegments.
+	// Max is the largest number of chunks or segments that the peer accepts, with
+	// PeerErrReadChunks, PeerErrWriteChunks and PeerErrSegments.
 	Max uint32
 
 	// Index is the number of the write chunk that is too short, from 1, or 0 if the peer does not

@@ -12,7 +12,7 @@ import (
 
 // A client that prefers version 2 calls an old server and a new one. A Call of 10,000 bytes needs
 // no registered memory in version 2: it goes in several Sends. In version 1 the server reads it
-// from the client's memory. An error ends the program, to keep the example short.
+// from the client's memory. The program exits at the first error, to keep the example short.
 func ExampleConfig_versions() {
 	must := func(err error) {
 		if err != nil {

@@ -78,8 +78,9 @@ type ReceiveSizer interface {
 	Extension
 
 	// InitialReceiveSize returns the size in bytes of the Receives that are posted first, and that
-	// this side advertises. It must be within 4096 and Config.InlineRecv. If zero, it is the
-	// latter. A multiple of 1024 is best for version 1, where it is rounded down to one.
+	// this side advertises. It must be within 4096 and Config.InlineRecv. If zero, it is
+	// Config.InlineRecv. Use a multiple of 1024 where version 1 is possible, because version 1
+	// rounds the size down to one.
 	InitialReceiveSize() int
 }
 
@@ -87,8 +88,8 @@ type ReceiveSizer interface {
 type ReceiveResizer interface {
 	ExtensionHandler
 
-	// ReceivesReplaced is called when no posted Receive is smaller than size, the last one that was
-	// set. Calls expect replies of that size from now on.
+	// ReceivesReplaced is called when no posted Receive is smaller than size, the last size that
+	// was set. Calls expect replies of that size from now on.
 	ReceivesReplaced(size int)
 }
 

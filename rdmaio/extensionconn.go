@@ -25,11 +25,12 @@ func (x *ExtensionConn) Conn() *Conn { return x.conn }
 func (x *ExtensionConn) Accepted() bool { return x.conn.role == engine.Responder }
 
 // XID returns a transaction ID for a message that begins an exchange. It differs from the XIDs of
-// all other messages and Calls of this side, which ERRORs of the peer need.
+// all other messages and Calls of this side, because an ERROR of the peer names its message only by
+// XID.
 func (x *ExtensionConn) XID() uint32 { return x.conn.caller.xids.Next() }
 
-// Do calls f while no method of this connection's handlers runs. Code that does not run in
-// such a method uses it to share state with the handler. f has the rules of ExtensionHandler.
+// Do calls f while no method of this connection's handlers runs. Code that does not run in such a
+// method uses it to share state with the handler. The rules of ExtensionHandler apply to f.
 func (x *ExtensionConn) Do(f func()) {
 	x.conn.extensions.mu.Lock()
 	defer x.conn.extensions.mu.Unlock()

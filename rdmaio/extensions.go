@@ -43,8 +43,8 @@ const (
 	maxSent   = 1024 // messages whose sender is known
 )
 
-// begin counts a message to be sent. It returns false if there are too many: a peer that lets us
-// answer faster than we may send must not cost memory without end (R310).
+// begin counts a message to be sent. It returns false if there are too many: a peer that makes this
+// side answer faster than it may send must not use unbounded memory (R310).
 func (s *extensions) begin(m *ExtensionMessage, of *extension) bool {
 	if s.unsent.Add(1) > maxUnsent {
 		s.unsent.Add(-1)
@@ -76,8 +76,8 @@ func (s *extensions) sender(xid uint32) *extension {
 	return nil
 }
 
-// attach makes the handlers, unless that is done: the version is agreed on, and host authentication
-// complete.
+// attach makes the handlers, unless they exist. The version is agreed on by then, and host
+// authentication is complete.
 func (s *extensions) attach() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +122,7 @@ func (s *extensions) invoke(x *extension, f func()) {
 	s.locked(x, f)
 }
 
-// locked is invoke for a caller that has locked mu.
+// locked does the work of invoke. The caller holds s.mu.
 func (s *extensions) locked(x *extension, f func()) {
 	defer func() {
 		if v := recover(); v != nil {

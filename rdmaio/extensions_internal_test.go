@@ -20,8 +20,8 @@ func (u unable) Attach(*ExtensionConn) ExtensionHandler {
 	return nil
 }
 
-// A connection ends when an extension makes no handler for it. Any goroutine may let RPC messages
-// pass: one that runs the engine, or the timer of host authentication.
+// The connection is closed if an extension returns no handler for it. Any goroutine may let RPC
+// messages pass: one that runs the engine, or the timer of host authentication.
 func TestConnectionEndsWithoutHandlerOfExtension(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		c, s := scriptedConn(t, 2, nil)

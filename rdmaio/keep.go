@@ -10,9 +10,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// keptReplies are the replies that did not fit what the Call offered, until the Call comes again
-// with more (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3; R208, R209): the procedure is not
-// executed twice. Only the runner of the engine looks them up; keep is called by handlers.
+// keptReplies holds the replies that did not fit the memory that the Call offered, until the Call
+// comes again and offers more (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3; R208, R209). So the
+// procedure is not executed twice. Only the runner of the engine looks them up; keep is called by
+// handlers.
 type keptReplies struct {
 	*host
 	any atomic.Bool // there may be some; only it may be read without the lock

@@ -28,7 +28,7 @@ func (a *asked) Call(_ context.Context, call *oncrpc.Call) (*oncrpc.Reply, error
 }
 
 // A limit below the largest message of another default makes Calls slow, or refuses them, that both
-// were made for. Each of these limits must be at least the size beside it.
+// were made for. Each of these limits must be at least the size given with it.
 func TestLimitsFitTheLargestMessage(t *testing.T) {
 	bounded, open := mostReply(nil, 1<<40), mostReply(new(unbounded), 0)
 	if bounded == 0 || open == 0 {
@@ -77,7 +77,7 @@ func TestLimitsFitTheLargestMessage(t *testing.T) {
 // unbounded are results without a bound.
 type unbounded struct{ oncrpc.Void }
 
-func (*unbounded) XDRMaxSize(any) {} // hides that of Void
+func (*unbounded) XDRMaxSize(any) {} // hides Void's method
 
 // mostReply returns the largest reply for which a call with these results asks by default.
 func mostReply(results xdr.Value, size uint64) int {

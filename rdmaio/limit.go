@@ -14,7 +14,7 @@ type shared struct {
 	faults *slog.Logger // for errors and panics of handlers
 	log    *slog.Logger // for records that peers can cause
 
-	// ends is for why a connection ended. It has its own rate limit, so that peers cannot hide
+	// ends logs why connections were closed. It has its own rate limit, so that peers cannot hide
 	// these records among others.
 	ends *slog.Logger
 }

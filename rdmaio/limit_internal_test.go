@@ -79,7 +79,7 @@ func (c *chunkCalls) want(when string, answers ...[2]int) {
 }
 
 // R309: the memory of a connection's Calls follows the bytes that arrived. One Call at a time
-// grows, the others wait behind it in their order, and memory that is given back goes to them.
+// grows, the others wait in a queue, and released memory goes to them.
 func TestCallsWithChunksGrowInTurn(t *testing.T) {
 	c := newChunkCalls(t, nil, 40_000, 1000, 98_000, 2000, 1000)
 	const first = freeMemory
@@ -179,8 +179,8 @@ func TestGrowingCallCountsOnce(t *testing.T) {
 	}
 }
 
-// When the connection ends, each Call that asks for memory gets the reason once. One that is being
-// filled asks for nothing.
+// When the connection is closed, each Call that waits for memory gets the reason once. A Call whose
+// memory is being filled waits for nothing.
 func TestCallsWithChunksEnd(t *testing.T) {
 	why := errors.New("the end")
 	for _, asks := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 //	any other Call ──> Resume ───────────────────────────────┴─> wait for the answer
 //
 // A second Call does not wait for the first: a caller in Progress runs the engine for all. When it
-// returns, Resume makes the provider go on for those that are left.
+// returns, Resume makes the provider continue for the Calls that are left.
 type lone struct {
 	qp    verbs.Progresser // nil if callers handle no messages
 	calls atomic.Int32     // Calls between begin and end

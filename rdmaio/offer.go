@@ -52,7 +52,7 @@ func (o *offering) prepare(ctx context.Context) error {
 	return o.checkSegments()
 }
 
-// message chooses how the bytes of a Call's message go.
+// message decides which parts of a Call's message travel inline and which by chunk.
 func (o *offering) message(chunks bool) error {
 	s, call, terms := o.slot, o.call, o.terms
 	e := &s.call
@@ -119,7 +119,7 @@ func (o *offering) message(chunks bool) error {
 	return nil
 }
 
-// whole offers the whole message as the chunk at position zero, its items too (R201).
+// whole offers the whole message as the chunk at position zero, including its items (R201).
 func (o *offering) whole(size int) error {
 	whole := make([]byte, 0, size)
 	for _, p := range o.call.Gather(nil, nil) {

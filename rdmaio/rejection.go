@@ -10,8 +10,8 @@ import (
 )
 
 // rejection is the reason of a server for rejecting a connection. The private data of the rejection
-// carries it to a client of this package. No document defines private data there. A client of
-// another kind passes over it: it knows from the rejection itself that there is no connection.
+// carries it to a client of this package. No document defines private data there. Other clients
+// ignore it, because the rejection itself says that there is no connection.
 //
 // The private data is "RPCR", the number 1 of this format, the reason, and two zero bytes. A device
 // may add zeros (verbs.DeviceAttributes.PaddedPrivateData). It cannot be mistaken for the message
@@ -41,8 +41,8 @@ func (r rejection) privateData(most int) []byte {
 	return b
 }
 
-// parseRejection returns the reason in the private data of a rejection. It is untrusted, and most
-// often not of this package.
+// parseRejection returns the reason in the private data of a rejection. The data is untrusted, and
+// usually does not come from this package.
 func parseRejection(b []byte) rejection {
 	rest, ok := bytes.CutPrefix(b, rejectionFormat)
 	if !ok || len(b) < rejectionSize || len(bytes.Trim(rest[1:], "\x00")) > 0 {

@@ -73,7 +73,7 @@ func TestShapeChanges(t *testing.T) {
 		if tt.want.resent++; again && s.shape != tt.want {
 			t.Errorf("%s: the shape is %+v, want %+v", tt.name, s.shape, tt.want)
 		}
-		// Version 1 has none of these codes.
+		// These codes do not exist in version 1.
 		if s.shape = tt.was; s.change(&set, termsOf(1), call, &tt.err) || s.shape != tt.was {
 			t.Errorf("%s: in version 1 the Call is sent again", tt.name)
 		}

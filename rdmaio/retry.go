@@ -15,7 +15,7 @@ type source interface {
 	// acquire returns a connection that is up. It waits for one, or returns why it cannot have one.
 	acquire(ctx context.Context) (*Conn, error)
 
-	// release gives a connection back.
+	// release returns a connection to the source.
 	release(*Conn)
 
 	// turns reports whether the next connection has another version, in which the peer may accept a

@@ -6,7 +6,7 @@ import (
 )
 
 // revocation invalidates the keys of a Call together, with a device that can (verbs.Revoker). Only
-// the caller waits for the end, which a peer can delay.
+// the caller waits for the result, because a peer can delay it.
 //
 //	Call is over ── Pool.Revoke ──> waiting ── report ──> the keys are invalid
 //	                    │               └─ the connection closes ┘

@@ -23,7 +23,7 @@ type script struct {
 	credits   int
 	delivered uint64
 	stats     engine.Stats
-	ends      bool // EventClose ends the connection
+	ends      bool // EventClose closes the connection
 }
 
 func (s *script) Step(_ time.Duration, events []engine.Event) *engine.Effects {

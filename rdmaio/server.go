@@ -23,7 +23,7 @@ type Server struct {
 	ln      verbs.Listener
 	handler Handler
 	cancel  context.CancelFunc
-	taking  context.Context // ends when the server accepts no more connections
+	taking  context.Context // done when the server accepts no more connections
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and one for each connection
 
@@ -90,7 +90,7 @@ func (s *Server) accept(ctx context.Context) {
 // errNoConn reports that the device of a server cannot have one connection more.
 var errNoConn = errors.New("rdmaio: no connection could be made")
 
-// errSourceFull reports that the source of a connection has as many as it may have.
+// errSourceFull reports that the source of a connection has as many connections as it may have.
 var errSourceFull = fmt.Errorf("%w for this source", ErrServerFull)
 
 // open makes a connection unless a limit is reached. The caller calls limits.Leave when it has
@@ -169,8 +169,9 @@ func (s *Server) finish(c *Conn, from admission.Source) {
 	s.mu.Unlock()
 }
 
-// attend waits until host authentication lets a connection be up. Then it returns true, and the
-// connection is freed when it ends, or ctx: no goroutine waits for that.
+// attend waits until host authentication lets a connection be up. Then it returns true. Afterwards
+// the connection is freed when it is closed or ctx is done, without a goroutine that waits for
+// that.
 func (s *Server) attend(ctx context.Context, c *Conn, from admission.Source) bool {
 	if err := c.auth.await(ctx, c.ctx); err != nil {
 		s.rejected.Add(1)
@@ -216,7 +217,7 @@ func (s *Server) list(c *Conn, up bool) {
 
 // Done returns a channel that is closed when the server accepts no more connections: Close or
 // Shutdown was called, or the listener failed, for example because its device was removed. After a
-// failure, existing connections go on until Close or Shutdown.
+// failure, existing connections stay up until Close or Shutdown.
 func (s *Server) Done() <-chan struct{} { return s.taking.Done() }
 
 // Err returns the reason why the server accepts no more connections: ErrClosed or the error of the

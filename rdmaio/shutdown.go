@@ -10,7 +10,7 @@ import (
 // arrive during that time are not delivered: their callers see the connection close, and a Client
 // sends them again on another connection. Shutdown does not wait for reverse Calls of this side.
 //
-// If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must not be
+// If ctx is done first, the error wraps its cause, and Close must be called. Shutdown must not be
 // called from a Handler or a done function, for which it would wait.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.stop(ErrClosed)

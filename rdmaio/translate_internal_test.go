@@ -67,7 +67,7 @@ func TestFaultCodes(t *testing.T) {
 	}
 }
 
-// faultCodes returns the names of the constants in a file, all of which one iota numbers.
+// faultCodes returns the names of the constants in a file. A single iota must number all of them.
 func faultCodes(t *testing.T, file string) (names []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)

@@ -32,7 +32,7 @@ func TestTurnDropsAll(t *testing.T) {
 	}
 	failed := make(chan error, 2)
 	var calls []*Request
-	for range 2 { // each on a connection of its own
+	for range 2 { // each on its own connection
 		go func() {
 			call, err := oncrpc.NewCall(c.XID(), 1, 1, 0, oncrpc.None()).AppendBinary(nil)
 			if err == nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // A version is remembered for its time, new once, and forgotten when asked. Only a version of
-// Config.Versions is learnt, and none without a memory.
+// Config.Versions is learnt. Without a memory, no version is.
 func TestVersionMemoryLearns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cfg := &Config{Versions: []int{2, 1}, Credits: 7}
@@ -113,8 +113,8 @@ func TestClientLearnsVersion(t *testing.T) {
 	}
 }
 
-// When a server takes version 2 only, a Client that has it ends its connections of version 1, and
-// those alone.
+// When a server accepts version 2 only, a Client that supports it closes its connections of version
+// 1, and only those.
 func TestTurnEndsVersion1(t *testing.T) {
 	only2 := &PeerError{Version: 1, Code: PeerErrVers, Low: 2, High: 2}
 	ends := func(s *script) (n int) {

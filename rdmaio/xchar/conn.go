@@ -77,12 +77,12 @@ func (c *Conn) Changed() (next <-chan struct{}) {
 }
 
 // Request asks the peer to change its characteristics, and waits for the answer. The results are in
-// the order of changes: each is Done, Rejected or Pending. Settled waits for the end of a pending
-// one. If the peer answers with an error, all are Rejected (section 3).
+// the order of changes: each is Done, Rejected or Pending. Settled waits until a pending one is
+// complete. If the peer answers with an error, all are Rejected (section 3).
 //
-// A request for a smaller receive size limits the messages of this side at once, also if ctx ends
-// before the answer comes. The error wraps ErrUnsupported if the peer does not support requests, or
-// ErrFixed, ErrTooMany, the error of ctx, or the connection's error.
+// A request for a smaller receive size limits the messages of this side at once, even if ctx is
+// done before the answer comes. The error wraps ErrUnsupported if the peer does not support
+// requests, or ErrFixed, ErrTooMany, the error of ctx, or the connection's error.
 func (c *Conn) Request(ctx context.Context, changes ...Value) ([]Result, error) {
 	w := &waiter{changes: changes, results: make([]Result, len(changes)), left: len(changes), done: make(chan struct{})}
 	var err error

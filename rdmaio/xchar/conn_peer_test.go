@@ -181,8 +181,8 @@ func TestPeerResponses(t *testing.T) {
 	p.until("ignored", func() bool { return p.x.Stats().UnknownResponses == 12 })
 }
 
-// T111, R249 to R251: a UPD without the clear flag keeps the pending state, one with it ends it,
-// whether or not the value changed.
+// T111, R249 to R251: a UPD without the clear flag leaves the request pending, and one with the
+// flag completes it, whether or not the value changed.
 func TestPeerPending(t *testing.T) {
 	for _, changed := range []bool{false, true} {
 		p := script(t, &xchar.Config{})
@@ -221,8 +221,8 @@ func TestPeerFixed(t *testing.T) {
 	}
 }
 
-// R232, R233, R242, R252, R145, A33: a message that is not valid is refused, changes nothing,
-// and the connection goes on. Data of no length are an error. Nothing answers an answer.
+// R232, R233, R242, R252, R145, A33: a message that is not valid is refused and changes nothing,
+// and the connection stays up. Data of length 0 are an error. An answer is never answered.
 func TestPeerFaults(t *testing.T) {
 	p := script(t, &xchar.Config{})
 	p.send(20, wire.OpInit, false, &wire.Init{Start: wire.Spec{sized(8192), {Which: wire.IDRemoteInvalidation}}})
@@ -265,7 +265,8 @@ func TestPeerUnsupported(t *testing.T) {
 	}
 }
 
-// A peer that does not answer costs a request its context, and a cut holds meanwhile (R238).
+// If the peer does not answer, a request returns when its context is done, and a cut holds while it
+// waits (R238).
 func TestPeerSilent(t *testing.T) {
 	p := script(t, &xchar.Config{})
 	ctx, cancel := context.WithCancel(p.ctx)

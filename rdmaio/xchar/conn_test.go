@@ -110,7 +110,7 @@ func (p *pair) counts() rdmaio.Stats {
 	}
 }
 
-// of returns the extension of a connection.
+// of returns a connection's extension.
 func of(t testing.TB, c *rdmaio.Conn) *xchar.Conn {
 	t.Helper()
 	x, ok := xchar.Of(c)
@@ -304,8 +304,8 @@ type later struct{ everything }
 
 func (later) CutReceiveSize(_, _ uint32) xchar.Decision { return xchar.Defer }
 
-// R249, R250: a deferred change is pending at both ends until Settle, and a cut is kept to
-// meanwhile (R238).
+// R249, R250: a deferred change is pending at both ends until Settle, and a cut is obeyed until
+// then (R238).
 func TestConnSettle(t *testing.T) {
 	for _, accept := range []bool{false, true} {
 		w := rdmaiotest.New(t)

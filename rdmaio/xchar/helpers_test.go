@@ -57,7 +57,7 @@ func body(t testing.TB, op uint32, v xdr.Value) *xcharcarrier.Optional {
 	return &h
 }
 
-// initOf returns an INIT with values, of which those in fixed do not change.
+// initOf returns an INIT with values. Those in fixed do not change.
 func initOf(t testing.TB, fixed wire.Subset, values ...Value) *xcharcarrier.Optional {
 	t.Helper()
 	return body(t, wire.OpInit, &wire.Init{Start: spec(values...), NoChange: fixed})
@@ -69,7 +69,7 @@ func reqOf(t testing.TB, values ...Value) *xcharcarrier.Optional {
 	return body(t, wire.OpReq, &wire.Req{Want: spec(values...)})
 }
 
-// respOf returns a RESP of three subsets of one word each.
+// respOf returns a RESP with three subsets, each one word long.
 func respOf(t testing.TB, done, rejected, pending uint32) *xcharcarrier.Optional {
 	t.Helper()
 	return body(t, wire.OpResp, &wire.Resp{Done: wire.Subset{done}, Rejected: wire.Subset{rejected}, Pending: wire.Subset{pending}})

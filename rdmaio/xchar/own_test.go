@@ -102,7 +102,7 @@ func TestReqPositions(t *testing.T) {
 }
 
 // TestUpdateSettlesADeferredRequest proves R249, R250 and R251 at the endpoint that defers: the UPD
-// makes a change real or ends the request without one.
+// makes a change real or completes the request without one.
 func TestUpdateSettlesADeferredRequest(t *testing.T) {
 	for _, v := range []Value{RemoteInvalidation(true), Backward(wire.BackwardGeneral), ReceiveSize(1024)} {
 		for _, accept := range []bool{false, true} {
@@ -131,8 +131,9 @@ func TestUpdateSettlesADeferredRequest(t *testing.T) {
 	}
 }
 
-// TestLaterRequest proves R249: more requests are possible while one is pending. One that is not
-// rejected ends the earlier one with a UPD in front of its RESP; one that is rejected leaves it.
+// TestLaterRequest proves R249: more requests are possible while one is pending. If the later one
+// is not rejected, a UPD before its RESP completes the earlier one; if it is rejected, the earlier
+// one stays pending.
 func TestLaterRequest(t *testing.T) {
 	policy := &answers{decision: Defer}
 	e := endpoint(t, &Config{Policy: policy})

@@ -6,10 +6,10 @@ import (
 	wire "github.com/rpcrdma/rpcrdma/gen/xchar"
 )
 
-// TestUpdStates proves T111, R249, R250 and R251: each state of a characteristic of the peer, and a
-// UPD without and with the clear flag, of an unchanged, another and the requested value. Only the
-// clear flag ends a pending request, and no UPD ends one that is not answered. T112 and R255: a UPD
-// never changes a fixed one.
+// TestUpdStates proves T111, R249, R250 and R251: each state of a peer's characteristic, and a UPD
+// without and with the clear flag, with an unchanged, another and the requested value. Only the
+// clear flag completes a pending request, and no UPD completes one that is not answered. T112 and
+// R255: a UPD never changes a fixed one.
 func TestUpdStates(t *testing.T) {
 	const old, other, wanted = 4096, 5000, 2048
 	for _, c := range []struct {
@@ -19,7 +19,7 @@ func TestUpdStates(t *testing.T) {
 		after  State
 		now    uint32 // the value
 		limit  uint32
-		result Result // 0 if the request goes on
+		result Result // 0 if the request stays pending
 		fixed  uint64 // counter
 	}{
 		{state: StateSettled, value: old, after: StateSettled, now: old, limit: old},
@@ -108,8 +108,8 @@ func TestFixedDone(t *testing.T) {
 	same(t, "outcomes", out.Outcomes, []Outcome{{2, cut, Rejected}})
 }
 
-// TestPendingOrder proves R249 and R250 for several pending requests: each clear flag ends the
-// oldest one of its characteristic.
+// TestPendingOrder proves R249 and R250 for several pending requests: each clear flag completes the
+// oldest one for its characteristic.
 func TestPendingOrder(t *testing.T) {
 	e := endpoint(t, nil)
 	ask(t, e, 1, ReceiveSize(3000), inv)

@@ -125,7 +125,7 @@ func TestFaultySetIsNotApplied(t *testing.T) {
 	}
 }
 
-// TestHeaderFaults proves R252 for numbers that are no operation, that each operation has one
+// TestHeaderFaults proves R252 for numbers that are not operations, that each operation has one
 // direction, and that no error message answers an answer (R193).
 func TestHeaderFaults(t *testing.T) {
 	e := endpoint(t, nil)
@@ -160,7 +160,8 @@ func TestHeaderFaults(t *testing.T) {
 		"xchar: REQ: element 2: characteristic 1 is element 0 already, expected each once")
 }
 
-// badXDR returns the code that answers a message that is no XDR: none if it claims to be an answer.
+// badXDR returns the error code for a message that is not valid XDR, or no code if the message
+// claims to be an answer.
 func badXDR(h *xcharcarrier.Optional) rpcrdma2.ErrCode {
 	if h.Direction == xcharcarrier.XIDOfReceiver {
 		return 0

@@ -74,7 +74,7 @@ func TestBadResp(t *testing.T) {
 			same(t, "stats", e.Stats(), Stats{BadResponses: 1})
 		})
 	}
-	// One that is no XDR is reported to the caller (R232), not to the peer (R193).
+	// One that is not valid XDR is reported to the caller (R232), not to the peer (R193).
 	e := endpoint(t, nil)
 	ask(t, e, 5, cut)
 	h := &xcharcarrier.Optional{Op: wire.OpResp, Info: []byte{0, 0, 0, 1}}

@@ -28,7 +28,7 @@ type faultKind int
 const (
 	none        faultKind = iota
 	earlyUpdate           // a raise is announced before the old Receives are gone
-	ignoreLimit           // a side sends up to the announced size in spite of its own request
+	ignoreLimit           // a side sends up to the announced size despite the cut that it requested
 	lostUpdate            // a UPD does not arrive
 )
 

@@ -105,8 +105,8 @@ func TestRaiseDropped(t *testing.T) {
 }
 
 // TestDeferredRaise proves R237 and R249 for a raise that is deferred: it is announced after the
-// decision and after the Receives. R238: if an own raise overtook it, the size is not reduced to a
-// size that was no cut when the peer requested it.
+// decision and after the Receives are posted. R238: if this side's own raise came first, the size
+// is not reduced to the peer's request, because that was not a cut when the peer requested it.
 func TestDeferredRaise(t *testing.T) {
 	e := endpoint(t, &Config{Policy: &answers{decision: Defer}})
 	receive(t, e, 1, reqOf(t, ReceiveSize(8192)))

@@ -64,14 +64,14 @@ type limits struct {
 	missing       int // Receives, of the calls + serves that it should have
 }
 
-// explore visits every state of two ends that call each other, over all interleavings. A responder
+// explore visits every state of two peers that call each other, over all interleavings. A responder
 // may grant less than it could at any time. In every state explore asserts that each message finds
 // a Receive, no account is over its limit, and at least one step is possible. reserve returns the
 // number of Receives reserved for Replies at an end that makes so many Calls.
 //
-// The other checks of credits see real messages, of some interleavings: rdmaiotest.Ledger those of
-// connections over a provider, and sim's account those of engines on a simulated network. This one
-// has no messages and sees all interleavings, so it is kept apart on purpose.
+// The other checks of credits see real messages, of some interleavings: rdmaiotest.Ledger sees
+// connections over a provider, and sim's account sees engines on a simulated network. explore has
+// no messages and sees all interleavings, so it is kept apart on purpose.
 func explore(lim [2]limits, reserve func(calls int) int) (states int, found string) {
 	var start connection
 	for i, l := range lim {
@@ -169,8 +169,8 @@ func TestAllInterleavings(t *testing.T) {
 	}
 }
 
-// The canary: with few Receives, explore reports an account that promises those that Replies need,
-// and one that has none at all for the first Call.
+// The canary: with too few Receives, explore reports an account that grants the Receives that
+// Replies need, and an account that has no Receive at all for the first Call.
 func TestModelSees(t *testing.T) {
 	few := [2]limits{{3, 4, 2}, {4, 4, 1}}
 	if n, found := explore(few, func(int) int { return 0 }); found != "a message finds no Receive" {

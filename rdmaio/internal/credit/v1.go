@@ -61,9 +61,9 @@ func (r *Requester) OverGrants() uint64 { return r.over }
 // Responder is the account of the side that answers Calls, in version 1.
 //
 // A grant of n promises a Receive for each of n outstanding Calls. Calls that were received and are
-// not answered have used theirs, so n less those must be posted. Replies to Calls of our own use
-// the same Receives. The Receives that they may need are reserved and never promised
-// (RFC 8167 §4.3; R270, R271).
+// not answered have used theirs, so a Receive must be posted for each of the others. Replies to
+// Calls of our own use the same Receives. The Receives that they may need are reserved and never
+// promised (RFC 8167 §4.3; R270, R271).
 type Responder struct {
 	limit    uint32
 	reserved uint32 // Receives for Replies

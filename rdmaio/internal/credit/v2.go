@@ -3,7 +3,7 @@ package credit
 // Class is the class of a message in version 2, for V2.
 type Class uint8
 
-// The classes. Every message costs a credit, whatever its class, but for some Grants (R169).
+// The classes. Every message uses one credit, whatever its class; some Grants are free (R169).
 const (
 	Call   Class = iota // a Call, or its first part
 	Part                // a further part of a continued message
@@ -14,27 +14,26 @@ const (
 )
 
 // spare is the number of Receives beyond the ceiling: one for a Grant that costs no credit (R175),
-// one for a peer that counts Grants otherwise.
+// one in case the peer counts Grants differently.
 const spare = 2
 
-// V2 is the account of one end in version 2. It counts the credits that this end
-// may use, and the credits that it granted. All messages in one direction share its credits,
-// forward Replies and reverse Calls too (R167, R168; draft-ietf-nfsv4-rpcrdma-version-two-00
-// §4.3.1).
+// V2 is the account of one end in version 2. It counts the credits that this end may use, and the
+// credits that it granted. All messages in one direction share its credits, forward Replies and
+// reverse Calls too (R167, R168; draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.1).
 //
 // The low half of a credit word is the number of credits newly granted, the high half the ceiling:
 // the most that may be outstanding.
 //
 // A Grant costs a credit if another one is left. Otherwise it may be sent only to a peer without
-// credits, and it costs none: it uses the extra Receive that the peer has for it, and no other
-// Grant may do so before the peer has sent another message. So an end never gives its last credit
-// for a Grant, and an idle connection leaves each end at least one.
+// credits, and it is free: it uses the extra Receive that the peer has for it, and no other Grant
+// may do so before the peer has sent another message. So an end never gives its last credit for a
+// Grant, and an idle connection leaves each end at least one.
 //
-// The receiver of a Grant knows whether it cost a credit. It cost none if at most one was
+// The receiver of a Grant knows whether it cost a credit. It was free if at most one was
 // outstanding, or if a Grant of the receiver uses the extra Receive of the sender: the Grants
-// crossed, or the sender had no other message to send since. In both cases neither end had a
-// credit before. A peer with other rules may think that a Grant cost nothing where this account
-// counts a credit. Once for each, such a peer may send one message more.
+// crossed, or the sender had no other message to send since. In both cases neither end had a credit
+// before. A peer with other rules may think that a Grant cost nothing where this account counts a
+// credit. Once for each, such a peer may send one message more.
 type V2 struct {
 	client bool
 	serves bool // Calls of the peer

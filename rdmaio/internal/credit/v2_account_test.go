@@ -97,8 +97,8 @@ func TestV2Grants(t *testing.T) {
 	}
 }
 
-// The server has no credit before the first message, of which a grant of 0 is 1 (T8). What the
-// client sends first may be a Grant.
+// The server has no credit before the first message. A grant of 0 counts as 1 (T8). The first
+// message that the client sends may be a Grant.
 func TestV2Server(t *testing.T) {
 	for _, c := range []credit.Class{credit.Call, credit.Part, credit.Other, credit.Grant} {
 		a := newV2(false, 4, 0)

@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/credit"
 )
 
-// task is a Call that an end serves: its kind, and whether it keeps its Receive. 0 is none.
+// task is a Call that an end serves: its kind, and whether it keeps its Receive. 0 means no task.
 type task uint8
 
 const (
@@ -43,7 +43,7 @@ type side struct {
 	receives uint8   // Receives posted, counted apart from the account
 	serving  [4]task // sorted
 	parts    uint8   // parts left to send of a continued message
-	last     packet  // the last of them
+	last     packet  // the last of these parts
 }
 
 func (e *side) post() {
@@ -72,7 +72,7 @@ type model struct {
 	copies   bool   // no Call keeps its Receive
 	oneWay   bool   // the server makes no Calls
 	grants   bool   // Grants are also sent without need
-	broken   string // a fault of the ends that the search must find
+	broken   string // a deliberate fault, which the search must find
 
 	seed     maphash.Seed
 	seen     map[uint64]bool // states visited; false while those that follow are being visited
@@ -104,7 +104,7 @@ func (m *model) send(s *state, i int, p packet) {
 	q.n++
 }
 
-// begin sends the first of n parts of a message that p describes.
+// begin sends the first part of the message that p describes, which has n parts.
 func (m *model) begin(s *state, i int, p packet, n int) {
 	if n == 1 {
 		m.send(s, i, p)
@@ -124,7 +124,7 @@ func (m *model) proceed(s *state, i int) {
 	m.send(s, i, p)
 }
 
-// answer ends a task with a Reply of n parts, or with an ERROR if n is 0.
+// answer completes a task with a Reply of n parts, or with an ERROR if n is 0.
 func (m *model) answer(s *state, i int, t task, n int) {
 	e := &s.sides[i]
 	e.turn(t, 0)
@@ -241,7 +241,7 @@ func (m *model) moves(s *state, work bool, visit func(*state)) {
 	}
 }
 
-// nesting returns the number of Calls of side i that are in flight and whose handlers call it back.
+// nesting returns how many Calls of side i are in flight whose handlers call side i back.
 func (s *state) nesting(i int) (n int) {
 	if s.sides[i].last.task == nesting {
 		n++
@@ -277,8 +277,9 @@ func (m *model) check(s *state) {
 	}
 }
 
-// credits returns the credits of side i, with those on their way to it and those of its messages
-// that have not arrived. It is not sure if an ERROR is on its way, which may stand for a credit.
+// credits returns the credits of side i. It adds the credits on their way to side i, and one for
+// each message in flight from side i that uses one. It is not sure if an ERROR is on its way, which
+// may be worth a credit.
 func (s *state) credits(i int) (n int, sure bool) {
 	n, sure = s.sides[i].Available(), true
 	for _, p := range s.to[1-i].all() {

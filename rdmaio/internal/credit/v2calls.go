@@ -34,8 +34,8 @@ func (a *V2) Ended() {
 // Available returns the number of credits left.
 func (a *V2) Available() int { return int(a.free) }
 
-// Granted returns the number of credits left and of Calls in flight together, but no more than the
-// peer's ceiling lets be in flight (Free).
+// Granted returns the number of Calls in flight plus the credits left, but no more than the peer's
+// ceiling allows in flight (Free).
 func (a *V2) Granted() int { return int(min(a.free+a.inFlight, max(a.limit, a.inFlight))) }
 
 // Outstanding returns the number of credits granted to the peer and not used.

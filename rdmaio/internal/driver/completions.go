@@ -13,8 +13,8 @@ type completions struct {
 	armed bool // it will notify of its next completion; guarded by mu
 }
 
-// arrived is called by a completion queue. It runs on a goroutine of the provider or of a
-// poster. That may be our own: then the runner is further up its stack.
+// arrived is called by a completion queue. It runs on the provider's goroutine, or on one that
+// posts. The latter may be the runner's own: then the runner is further up the stack.
 func (d *Driver) arrived(c *completions) {
 	d.mu.Lock()
 	if d.stopped {
@@ -71,7 +71,7 @@ func (d *Driver) gather(events []engine.Event, arm, armSends bool) (_ []engine.E
 // status does not give the message, its size, or the side at fault. Disconnect waits for a failure
 // in progress. Otherwise failure itself is the cause.
 func (d *Driver) cause(failure error) error {
-	_ = d.qp.Disconnect() // the connection ends in any case
+	_ = d.qp.Disconnect() // the connection is lost in any case
 	if why := d.qp.Err(); why != nil && !errors.Is(why, verbs.ErrDisconnected) {
 		return why
 	}

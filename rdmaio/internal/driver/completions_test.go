@@ -40,7 +40,7 @@ func TestQueuesAreArmedBeforeTheyArePolled(t *testing.T) {
 }
 
 // Whenever two completions come, before, between and after the calls of the completion queues, the
-// engine gets both: those of Receives in any case, those of the send queue while it awaits them.
+// engine gets both: completed Receives always, completed sends only while it awaits them.
 func TestNoCompletionMissed(t *testing.T) {
 	const points = 24 // more than there are calls
 	for _, await := range []bool{false, true} {
@@ -112,7 +112,7 @@ func TestSendsArmedWhileAwaited(t *testing.T) {
 		t.Error("the engine awaits completions of Sends, and their queue is not armed")
 	}
 	await = false
-	for id := range uint64(2) { // the Step with the first of them says that no more are awaited
+	for id := range uint64(2) { // the Step with the first one says that no more are awaited
 		r.sends.complete(verbs.WC{WRID: 3 + id})
 	}
 	if n := len(r.events(engine.EventCompletion)); n != 4 || r.sends.armed {
@@ -124,9 +124,9 @@ func TestSendsArmedWhileAwaited(t *testing.T) {
 	}
 }
 
-// A completion that failed ends the connection with the cause that the queue pair has, which says
-// more than a status. It has the request of a Send, and not that of a Receive. Flushed completions
-// are no reason.
+// A failed completion closes the connection. The reason is the queue pair's cause, because it says
+// more than a status. A failed Send also names its request, which a Receive does not. Flushed
+// completions are not reasons, because an earlier failure caused them.
 func TestFailedCompletion(t *testing.T) {
 	broken := fmt.Errorf("%w: by the peer", verbs.ErrConnectionBroken)
 	status := verbs.StatusError{Status: verbs.StatusRemoteAccess}
@@ -163,7 +163,7 @@ func TestFailedCompletion(t *testing.T) {
 	}
 }
 
-// An error of a completion queue ends the connection.
+// An error of a completion queue closes the connection.
 func TestClosedQueue(t *testing.T) {
 	r := newRig(t)
 	r.d.recvs.cq = closedCQ{}
@@ -174,7 +174,8 @@ func TestClosedQueue(t *testing.T) {
 	}
 }
 
-// An error of the send queue's completion queue ends the connection, though the other can be armed.
+// An error of the send queue's completion queue closes the connection, though the other queue can
+// be armed.
 func TestClosedSendQueue(t *testing.T) {
 	r := newRig(t)
 	r.d.sends.cq = closedCQ{}

@@ -116,7 +116,7 @@ func (d *Driver) Stop() {
 }
 
 // Close closes the queue pair and the completion queues. A Driver that was started must be stopped
-// before.
+// first.
 func (d *Driver) Close() error {
 	var errs []error
 	if d.qp != nil {

@@ -91,7 +91,7 @@ func (r *rig) has(calls ...string) bool {
 	return len(calls) == 0
 }
 
-// count returns the number of calls of that name.
+// count returns how often the function of that name was called.
 func (r *rig) count(name string) (n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -103,7 +103,7 @@ func (r *rig) count(name string) (n int) {
 	return n
 }
 
-// kinds returns the kinds of the events of all steps.
+// kinds returns the event kinds of each step.
 func (r *rig) kinds() (all [][]engine.EventKind) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -17,7 +17,7 @@ type Engine interface {
 
 // Owner is the connection that a Driver works for. The runner calls Fault, Ending and Effects in
 // this order, each only if the step has such an effect, except that Effects is called for every
-// step. No lock is held during a call, and each method may post events.
+// step. The runner holds no lock during a call, so each method may post events.
 type Owner interface {
 	// Fault is called for Effects.Fault.
 	Fault(fault error)
@@ -45,7 +45,7 @@ type Faults struct {
 	DroppedMessages, CallsOverCredit, FaultyMessages, ZeroGrants, OverGrants uint64
 }
 
-// update sets f to the counts in s. It returns the increase, or nil if there is none.
+// update sets f to the counts in s. It returns the increase, or nil if no count has changed.
 func (f *Faults) update(s *engine.Stats) *Faults {
 	if s.DroppedMessages == f.DroppedMessages && s.CallsOverCredit == f.CallsOverCredit &&
 		s.FaultyMessages == f.FaultyMessages && s.ZeroGrants == f.ZeroGrants && s.OverGrants == f.OverGrants {

@@ -112,8 +112,8 @@ func TestHandOverAfterTimer(t *testing.T) {
 	}
 }
 
-// Answers of several goroutines are served together while more of them are to come, and the last
-// one at once.
+// Answers of several goroutines are served together while more are expected, and the last one at
+// once.
 func TestRepliesTogether(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const requests = 8

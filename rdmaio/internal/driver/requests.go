@@ -75,16 +75,16 @@ func (d *Driver) PostReply(r *engine.Request) {
 	d.PostTogether(ev)
 }
 
-// StartDrain makes BeginRequest return false from now on. It reports whether all Requests have
-// ended: then the caller must call PostDrain. Otherwise the runner does so after the last one. The
-// connection ends with why.
+// StartDrain makes BeginRequest return false from now on. It reports whether all Requests are done:
+// then the caller must call PostDrain. Otherwise the runner does so after the last one. why is the
+// reason with which the connection is closed.
 func (d *Driver) StartDrain(why error) (idle bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.requests.drain(why, d.running)
 }
 
-// PostDrain makes the engine end the connection when everything that was posted has completed.
+// PostDrain makes the engine close the connection when everything that was posted has completed.
 func (d *Driver) PostDrain() {
 	d.mu.Lock()
 	why := d.requests.reason

@@ -42,7 +42,7 @@ func (r *rig) endOnReply() {
 	}
 }
 
-// A connection drains when all Requests have ended: EventDrain comes once, with the reason, and no
+// A connection drains when all Requests are done: EventDrain comes once, with the reason, and no
 // further Request begins.
 func TestConnectionDrainsWithTheLastRequest(t *testing.T) {
 	why := errors.New("shutdown")
@@ -161,8 +161,8 @@ func TestStatsAreThoseOfTheEmptyQueue(t *testing.T) {
 	}
 }
 
-// Credits are those of the engine, before the effects of the step. CreditsChanged is called for
-// each change.
+// Credits returns the engine's count before the step's effects. CreditsChanged is called for each
+// change.
 func TestChangesOfCreditsAreReported(t *testing.T) {
 	r := newRig(t)
 	r.d.Start(fakeEngine{r})

@@ -41,9 +41,10 @@ func (d *Driver) Queue(ev engine.Event) {
 }
 
 // PostTogether queues an event, and lets other goroutines run before this one runs the engine, so
-// that one post, and one write, takes all their events. If there is a runner, it takes the event
-// along. So only this goroutine waits to be scheduled again, and no other waits for it. It leaves
-// events that came after its own was taken in the queue: their posters come back with more, too.
+// that one post, and one write, is enough for all their events. If there is a runner, it handles
+// the event with its own. So only this goroutine waits to be scheduled again, and no other waits
+// for it. It leaves events that came after its own was taken in the queue: their posters come back
+// with more, too.
 func (d *Driver) PostTogether(ev engine.Event) {
 	d.mu.Lock()
 	if d.stopped {
@@ -56,7 +57,7 @@ func (d *Driver) PostTogether(ev engine.Event) {
 		d.mu.Unlock()
 		runtime.Gosched()
 		if d.taken.Load() != taken {
-			return // most calls end here, without the lock
+			return // most calls return here, without the lock
 		}
 		d.mu.Lock()
 	}
@@ -67,8 +68,8 @@ func (d *Driver) PostTogether(ev engine.Event) {
 	d.run()
 }
 
-// run serves events until the queue is empty, unless another goroutine is the runner. It is called
-// with mu locked, and returns with it unlocked.
+// run serves events until the queue is empty, unless another goroutine is the runner. The caller
+// holds d.mu, and run releases it.
 func (d *Driver) run() {
 	if d.running || d.engine == nil {
 		d.mu.Unlock()
@@ -76,8 +77,8 @@ func (d *Driver) run() {
 	}
 	d.running = true
 	if d.serve(rounds) {
-		// Under constant load a new goroutine continues, and ends when the queue is empty. running
-		// remains true until then, and Stop waits for that.
+		// Under constant load a new goroutine continues, and returns when the queue is empty.
+		// running remains true until then, and Stop waits for that.
 		go func() {
 			d.mu.Lock()
 			d.serve(-1)
@@ -86,8 +87,8 @@ func (d *Driver) run() {
 }
 
 // serve is the runner's loop. It returns false when the queue is empty: there is no runner then. It
-// returns true after the given rounds, and the caller must have it continued. It is called with mu
-// locked, and returns with it unlocked.
+// returns true after the given rounds, and the caller must have it continued. The caller holds
+// d.mu, and serve releases it.
 func (d *Driver) serve(rounds int) (more bool) {
 	for ; len(d.queue) > 0 || d.look; rounds-- {
 		if rounds == 0 {

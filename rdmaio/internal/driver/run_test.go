@@ -171,8 +171,8 @@ func TestNoHandOver(t *testing.T) {
 }
 
 // Events of PostTogether are served in few steps: with one processor all goroutines have posted
-// theirs before the first of them comes back, unless the system takes the processor away. So the
-// best of five tries is judged.
+// theirs before the first one returns, unless the system takes the processor away. So the best of
+// five tries counts.
 func TestPostTogether(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const posters = 8

@@ -49,8 +49,9 @@ func TestOrderOfEffects(t *testing.T) {
 	}
 }
 
-// A post that the provider refuses ends the connection with the queue pair's cause, or with the
-// refusal if it has none. Requests that are released with a refused Send were not answered.
+// A post that the provider refuses closes the connection with the queue pair's cause, or with the
+// refusal if the queue pair is without one. Requests that are released with a refused Send were not
+// answered.
 func TestRefusedPost(t *testing.T) {
 	refusal := fmt.Errorf("refused: %w", verbs.ErrInvalidState)
 	broken := fmt.Errorf("%w: by the peer", verbs.ErrConnectionBroken)

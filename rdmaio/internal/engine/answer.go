@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// answer takes a reply and decides nothing: its shape is the driver's choice, made from Lists.
+// answer takes a reply in the shape that the driver has chosen from Lists.
 func (rs *responder) answer(r *Request) {
 	if !rs.open {
 		rs.lose(r)
@@ -215,9 +215,9 @@ func (rs *responder) postAnswer(r *Request, buf *Buffer, n int) {
 		rs.sends.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)
 	}
 	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
-	// RFC 8797 §4.1: with Replies only, and only a key of this very Call; else a plain Send (R261).
-	// Its Reads are over, and its Writes go before (R4).
-	// The terms may have changed since the Call came (R240).
+	// RFC 8797 §4.1: only a Reply invalidates, and only a key that its Call offered; otherwise a
+	// plain Send is used (R261). The Call's Reads are complete, and its Writes precede the Send
+	// (R4). The terms may have changed since the Call came (R240).
 	if r.key != 0 && rs.terms.RemoteInvalidate && r.hdr.Kind != header.KindError {
 		wr.Opcode, wr.InvalidateRKey = verbs.SendWithInvalidate, r.key
 		rs.stats.RemoteInvalidations++

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// calls are our Calls that have not ended, by XID: a hash table with a list for each bucket, linked
-// by pending.next. Its memory never shrinks. The upper layer of this side chooses the XIDs, not the
-// peer, and no list is longer than there are Calls. The zero calls are empty.
+// calls holds our Calls that are not complete, by XID: a hash table with a list for each bucket,
+// linked by pending.next. Its memory never shrinks. The upper layer of this side chooses the XIDs,
+// not the peer, and no list is longer than there are Calls. The zero calls are empty.
 type calls struct {
 	buckets []*pending // of a length that is 0 or a power of 2
 	n       int

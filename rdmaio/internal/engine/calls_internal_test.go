@@ -44,7 +44,7 @@ func TestCallsAreAMap(t *testing.T) {
 	}
 }
 
-// XIDs that count in any step of a power of 2 spread over the buckets.
+// XIDs that increase by any power of 2 spread over the buckets.
 func TestCallsSpread(t *testing.T) {
 	const n = 256
 	for shift := range 24 {

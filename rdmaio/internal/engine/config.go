@@ -49,25 +49,26 @@ type Config struct {
 	Announce []header.Property
 
 	// Guard returns whether Calls of the peer, and messages of extensions, may be served now. It is
-	// asked for each one, except after a host authentication message in the same Step. The
-	// connection ends with ErrEarly if one comes too early (T107). If nil, they may.
+	// called for each one, except after a host authentication message in the same Step. If one
+	// comes too early, the connection is closed with ErrEarly (T107). If nil, they may always be
+	// served.
 	Guard func() bool
 
 	// MaxContinued is the length in bytes of the longest continued message that is received, and
-	// ContinueTimeout the time that it may take. If zero, there is no limit of time. Reserve counts
-	// its memory, in bytes, and gives it back if n is negative; it returns false if there is too
+	// ContinueTimeout the time that it may take. If zero, there is no time limit. Reserve counts n
+	// bytes of memory for it, and releases them if n is negative; it returns false if there is too
 	// little. It must be set if a version continues messages.
 	MaxContinued    int
 	ContinueTimeout time.Duration
 	Reserve         func(n int) bool
 
-	// Memory provides the memory of continued messages, so that it can be used again. If nil,
-	// the heap does.
+	// Memory provides the memory of continued messages, so that it can be used again. If nil, it
+	// comes from the heap and is not used again.
 	Memory Memory
 
 	// Calls is the number of credits that this side requests for its own Calls. If zero, it must
-	// make none. Serves is the largest number that it grants. If zero, it serves no Calls. The two
-	// are separate (R266).
+	// not make Calls. Serves is the largest number of credits that it grants. If zero, it serves no
+	// Calls. The two are separate (R266).
 	Calls, Serves int
 
 	// ReverseChunks allows chunks in the reverse direction as in the forward one. Without it a
@@ -121,7 +122,7 @@ type Memory interface {
 	Give(b []byte)
 }
 
-// heap is Memory that is not used again.
+// heap is a Memory that allocates and does not use memory again.
 type heap struct{}
 
 func (heap) Take(n int) []byte { return make([]byte, n) }
@@ -144,7 +145,8 @@ type Flow struct {
 	Granted        int    // credits for our Calls; where Calls are served, the last grant
 }
 
-// Stats counts messages, faults and bytes. The counts only grow; the fields of the state do not.
+// Stats counts messages, faults and bytes. The counts only grow; the fields after "State" can also
+// fall.
 type Stats struct {
 	Flow         // the forward direction
 	Reverse Flow // the reverse direction

@@ -39,7 +39,7 @@ const (
 )
 
 // ready reports whether the first message in the queue, which must not be empty, can be sent, or
-// with inside, if it may go inside a continued message.
+// with inside, if it may be sent between the parts of a continued message.
 func (ct *control) ready(inside bool) bool {
 	o := ct.queue.at(0)
 	if inside && o.class != protocol.ClassError {
@@ -104,7 +104,7 @@ func (ct *control) forget() {
 }
 
 // reserve counts the memory that a message of a continued set uses. Without memory, the set is
-// passed over.
+// discarded.
 func (ct *control) reserve(m *header.Message) {
 	size := 0
 	for _, p := range m.Props {
@@ -165,7 +165,7 @@ func (ct *control) refuseVersion(p header.Prefix, low, high uint32) {
 }
 
 // pushError queues an ERROR, unless there are too many. Messages that need no credit, or for which
-// the peer grants none, must not cost memory without end (R310).
+// the peer grants no credit, must not use unbounded memory (R310).
 func (ct *control) pushError(o outgoing) {
 	if !ct.mayRefuse() || ct.queue.len() > ct.cfg.Receives {
 		ct.stats.DroppedMessages++
@@ -175,7 +175,7 @@ func (ct *control) pushError(o outgoing) {
 	ct.queue.push(o)
 }
 
-// learn takes a message with properties. A set that is continued is judged as a whole, when it is
+// learn takes a message with properties. A set that is continued is checked as a whole, when it is
 // complete (A33).
 func (ct *control) learn(m *header.Message) {
 	if m.More {

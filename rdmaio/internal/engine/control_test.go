@@ -42,7 +42,7 @@ func (s *side) prefixes() (list [][]uint32) {
 }
 
 // A message of an extension goes as it is, and is counted once. One that is too long is returned,
-// and the connection goes on.
+// and the connection stays up.
 func TestOtherIsSent(t *testing.T) {
 	s := newTalking(t, 1, 0, 2, extended)
 	if s.unsent != 0 {
@@ -76,8 +76,8 @@ func TestOtherIsSent(t *testing.T) {
 	}
 }
 
-// A message of an extension, and an ERROR about none of our Calls, are passed on as they came, in
-// memory of their own.
+// A message of an extension, and an ERROR that is about none of our Calls, are passed on unchanged,
+// in memory that is not the Receive's.
 func TestOtherIsReceived(t *testing.T) {
 	s := newTalking(t, 1, 0, 2, extended)
 	s.get(peer2.Message{XID: 5, Type: 77, Flags: 0x101, Payload: pattern(30)})
@@ -144,7 +144,8 @@ func TestErrorBetweenParts(t *testing.T) {
 	}
 }
 
-// Sets of properties that wait together are sent as they were given, each with those of the end.
+// Property sets that wait together are sent as they were given, each with the engine's own
+// properties.
 func TestPropertySetsThatWait(t *testing.T) {
 	s := newSolo(t, 1, 0, 2, nil)
 	first := peer2.Props(0x1234)

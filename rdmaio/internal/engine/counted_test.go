@@ -44,8 +44,8 @@ func TestFirstGrant(t *testing.T) {
 	}
 }
 
-// R170; T1, T12, T15: a message beyond the credits ends the connection at either end. Up to that
-// one, nothing answers grants (R176).
+// R170; T1, T12, T15: a message beyond the credits makes either end close the connection. Up to
+// that one, nothing answers grants (R176).
 func TestBeyondCredits(t *testing.T) {
 	over := func(s *side) bool {
 		f := new(header.Fault)

@@ -26,8 +26,9 @@ type Effects struct {
 	Terms   *header.Terms
 	Version protocol.Version
 
-	// Props is the peer's set of properties that was applied. It is not nil once. Auth has the
-	// host authentication messages of later sets. What Props and Auth refer to is not used again.
+	// Props is the peer's set of properties that was applied. It is set in one Step only. Auth has
+	// the host authentication messages of later sets. The engine does not reuse the memory that
+	// Props and Auth refer to.
 	Props []header.Property
 	Auth  [][]byte
 
@@ -49,7 +50,7 @@ type Effects struct {
 	Assemble []*Request
 
 	Deliver []*Request // run the handler; it is followed by EventReply, once
-	Done    []*Call    // ended: the caller may go on
+	Done    []*Call    // complete: the caller may continue
 	Settled []any      // Control.Left of cancelled Calls whose offers the peer no longer uses
 	Release []*Request // answered or lost: no longer in use
 

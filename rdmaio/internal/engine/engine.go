@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Engine is the state of one connection. It is for one goroutine at a time. It passes each event to
-// the part that it is for. The parts call each other in one direction only: requester and responder
-// call sendQueue, and responder calls requester for Replies with read chunks.
+// Engine is the state of one connection. Only one goroutine may use it at a time. It passes each
+// event to the part that handles it. The parts call each other in one direction only: requester and
+// responder call sendQueue, and responder calls requester for Replies with read chunks.
 type Engine struct {
 	shared
 	sends       sendQueue

@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 )
 
-// T107, R312: a Call that comes before Config.Guard allows it is not delivered and ends the
-// connection. Afterwards Calls are delivered.
+// T107, R312: a Call that comes before Config.Guard allows it is not delivered and the connection
+// is closed. Afterwards Calls are delivered.
 func TestGuardHoldsCallsBack(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		p := newPair(t, [2]int{2, 0}, [2]int{0, 2}, func(i int, c *engine.Config) {
@@ -41,7 +41,7 @@ func TestEmptyFirstSet(t *testing.T) {
 	}
 }
 
-// bare is a version that sends no properties of its own.
+// bare is a version that does not send its own properties.
 type bare struct{ protocol.Version }
 
 func (bare) Properties() []header.Property { return []header.Property{} }

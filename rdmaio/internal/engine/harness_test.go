@@ -185,7 +185,7 @@ func (b *bench) receive(i int, msg []byte) {
 	b.ending(i, msg, 0)
 }
 
-// ending does so, and the message ended a key.
+// ending does so, for a message that invalidated a key.
 func (b *bench) ending(i int, msg []byte, key uint32) {
 	b.t.Helper()
 	for k := range b.cfg.Recv[i].Bytes {
@@ -207,7 +207,7 @@ func (b *bench) free() int {
 	return -1
 }
 
-// complete ends the oldest signaled request.
+// complete completes the oldest signaled request.
 func (b *bench) complete() {
 	b.t.Helper()
 	id := b.ids[0]
@@ -215,7 +215,7 @@ func (b *bench) complete() {
 	b.step(completion(verbs.WC{WRID: id, Opcode: verbs.WCSend}))
 }
 
-// settle ends all signaled requests.
+// settle completes all signaled requests.
 func (b *bench) settle() {
 	b.t.Helper()
 	for len(b.ids) > 0 && b.fail == nil {

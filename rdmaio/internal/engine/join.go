@@ -9,14 +9,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 )
 
-// joiner puts a continued message of the peer together: one at a time, whose parts come one after
-// the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.2, §6.3.2; R153 to R158, R165). The parts
-// of a set of properties it only checks: control has their bytes. Its states:
+// joiner assembles a continued message of the peer. There is one at a time, and its parts come one
+// after the other (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.2, §6.3.2; R153 to R158, R165). A
+// property set's parts are only checked here, because control collects their bytes. The states:
 //
 //	                a part with MORE                  over Config.MaxContinued, or no memory
 //	joinIdle ──────────────────────────> joinOpen ───────────────────────> joinSkipping
 //	    ▲      the last part, or a message │                                     │ the last part
-//	    └──── that is no part (a fault) ───┴─────────────────────────────────────┘
+//	    └─ that is not a part (a fault) ───┴─────────────────────────────────────┘
 type joiner struct {
 	*shared
 	state    joinState
@@ -24,7 +24,7 @@ type joiner struct {
 	kind     header.Kind
 	answer   bool
 	buf      []byte
-	into     *Call // of which buf is ReplyTo; nil: buf is reserved
+	into     *Call // the Call whose ReplyTo is buf; nil: buf is reserved
 	size     int   // of all parts, bytes
 	parts    int
 	deadline time.Duration // of the last part; 0: none
@@ -38,14 +38,15 @@ const (
 	joinSkipping
 )
 
-// maxParts is the number of parts that a message may have: empty ones cost memory nowhere, but
-// time.
+// maxParts is the number of parts that a message may have. It is limited because even empty parts,
+// which use no memory, take time.
 const maxParts = 1 << 16
 
 // add takes a message that has MORE, or that comes in the middle of a continued one. It returns
-// false for a part that is not the last: the message is done with. With the last part, m.Payload is
-// the whole payload, in the memory own. own is nil if the payload is still the Receive, or in the
-// ReplyTo of into, the Call that the first part of a message answers. f is a fault of the sequence.
+// false for a part that is not the last; nothing else is to be done for it. With the last part,
+// m.Payload is the whole payload, in the memory own. own is nil if the payload is still the
+// Receive, or in the ReplyTo of into, the Call that the first part of a message answers. f is a
+// fault of the sequence.
 func (j *joiner) add(m *header.Message, p protocol.Purpose, into *Call) (whole bool, own []byte, f *header.Fault) {
 	switch {
 	case j.state == joinIdle: // m.More
@@ -109,8 +110,9 @@ func (j *joiner) take(b []byte) {
 // leastJoined is the size in bytes of the smallest buffer.
 const leastJoined = 8 << 10
 
-// grow moves the message to a buffer of at least need bytes. Most are received already:
-// the length is a power of two, for use again (R324). It returns false if there is no memory.
+// grow moves the message to a buffer of at least need bytes, which are mostly received already.
+// Unless Config.MaxContinued is shorter, the buffer's length is a power of two, so that it can be
+// used again (R324). grow returns false if there is no memory.
 func (j *joiner) grow(need int) bool {
 	had := cap(j.buf)
 	if j.into != nil {
@@ -135,7 +137,7 @@ func (j *joiner) leave() {
 	}
 }
 
-// skip passes over the rest of a message that is too long.
+// skip discards the rest of a message that is too long.
 func (j *joiner) skip() {
 	j.state = joinSkipping
 	j.release()
@@ -174,7 +176,7 @@ func (e *Engine) isPart(a *arrival) bool {
 	return a.fault != nil || e.joiner.state != joinIdle || a.r.hdr.More
 }
 
-// join puts the parts of a continued message together. It returns false for a part that is not the
+// join assembles a continued message from its parts. It returns false for a part that is not the
 // last.
 func (e *Engine) join(a *arrival) bool {
 	m := &a.r.hdr
@@ -203,8 +205,8 @@ func (e *Engine) join(a *arrival) bool {
 }
 
 // breakOff discards a message that is being continued, because of a fault other than in an ERROR.
-// If that is a Reply, its Call fails (A8). If it is a Call, and no ERROR is sent for the message
-// that came between, since that is an answer, the ERROR is for the Call (R156, R199).
+// If it is a Reply, its Call fails (A8). If it is a Call, and the message that came between is an
+// answer, for which no ERROR is sent, the ERROR is for the Call (R156, R199).
 func (e *Engine) breakOff(a *arrival) {
 	m := &a.r.hdr
 	e.control.forget()

@@ -48,8 +48,8 @@ func TestCallBreaksOff(t *testing.T) {
 	for name, c := range map[string]struct {
 		m      peer2.Message
 		code   uint32 // 0: none is sent
-		passes bool   // the continued message goes on
-		about  uint32 // XID of the ERROR; 0: that of m
+		passes bool   // the continued message stays valid
+		about  uint32 // XID of the ERROR; 0: m's
 	}{
 		"T88: MORE with chunks":             {m: withChunk, code: peer2.ErrFlag},
 		"T89: another XID":                  {m: peer2.Call(6, rpcCall2(6)), code: peer2.ErrFlag},
@@ -99,7 +99,7 @@ func TestCallThatIsNotServedBreaksOff(t *testing.T) {
 	}
 }
 
-// The messages that end a continued Reply: its Call ends, also the one of the Reply that came
+// The messages that end a continued Reply: its Call fails, as does the Call whose Reply came in
 // between, and nothing is sent (R193; A8, T89, T95).
 func TestReplyBreaksOff(t *testing.T) {
 	part := peer2.Reply(1, rpcReply2(1)).Split(8)[0]
@@ -157,8 +157,8 @@ func TestReplyBreaksOff(t *testing.T) {
 	}
 }
 
-// A continued message that breaks off ends a Call only if it is the Reply to it: not a Call of the
-// peer, nor properties, with the same XID.
+// If a continued message breaks off, a Call fails only if the message is the Reply to that Call:
+// not a Call of the peer, nor properties, with the same XID.
 func TestOthersBreakOff(t *testing.T) {
 	props := peer2.Props(1, peer2.Property{ID: 500})
 	props.Flags = peer2.Response | peer2.More
@@ -249,8 +249,9 @@ func TestContinuedMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// R162, R324; T90: a message that never ends costs at most about twice the bytes that have come,
-// has a limit of parts, and ends the connection after Config.ContinueTimeout.
+// R162, R324; T90: a message that never ends uses at most about twice the memory of the bytes that
+// have come and has a limited number of parts. The connection is closed after
+// Config.ContinueTimeout.
 func TestEndlessMessageIsLimited(t *testing.T) {
 	s := newTalking(t, 1, 0, 2, nil)
 	part := peer2.Call(5, pattern(1000))
@@ -301,8 +302,9 @@ func TestEndlessMessageIsLimited(t *testing.T) {
 	}
 }
 
-// An answer to a Call that is not sent to its end: an ERROR ends the Call after its last part, and
-// so does a Reply, which must not come so early. A further answer is dropped (R119, R284).
+// An answer to a Call whose parts are not all sent: an ERROR makes the Call fail after its last
+// part, and so does a Reply, which must not come so early. A further answer is dropped (R119,
+// R284).
 func TestEarlyAnswers(t *testing.T) {
 	for name, list := range map[string][]peer2.Message{
 		"ERROR": {peer2.Err(5, peer2.ErrSystem), peer2.Err(5, peer2.ErrBadXDR)},
@@ -355,8 +357,9 @@ func TestEarlyAnswers(t *testing.T) {
 	}
 }
 
-// R264, T77: the keys that a peer must not invalidate: others than the one that the Call named, and
-// any with a part that is not the last or with a message that is no Reply. The connection ends.
+// R264, T77: the keys that a peer must not invalidate: any but the one that the Call named, and
+// every key with a part that is not the last or with a message that is not a Reply. The connection
+// is closed.
 func TestNamedKeys(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -423,8 +426,8 @@ func TestNamedKeys(t *testing.T) {
 	}
 }
 
-// A wrong key with the last part of a message ends the connection, and the memory that the message
-// was put together in is given back (R264).
+// A wrong key with a message's last part closes the connection, and the memory in which the message
+// was assembled is released (R264).
 func TestWrongKeyWithLastPartGivesMemoryBack(t *testing.T) {
 	for name, m := range map[string]peer2.Message{"Reply": peer2.Reply(1, rpcReply2(1)), "reverse Call": peer2.Call(1, rpcCall2(1))} {
 		s := newTalking(t, 0, 3, 3, nil)

@@ -185,8 +185,8 @@ func TestFetchGrants(t *testing.T) {
 	}
 }
 
-// A requester reads the chunks of the Reply, ends its Call with the whole message, and sends DONE
-// with the same XID; the credit is free when DONE has been sent (R105, R106; T70).
+// A requester reads the chunks of the Reply, completes its Call with the whole message, and sends
+// DONE with the same XID; the credit is free when DONE has been sent (R105, R106; T70).
 func TestRequesterReadsChunksOfTheReply(t *testing.T) {
 	b := newLegacy(t, engine.Requester, 2, 8)
 	c := call(0xcafe0001)
@@ -273,8 +273,8 @@ func contains(s, part string) bool {
 }
 
 // A cancelled Call: before its Reply nothing is read, during the Read the result is discarded, and
-// DONE is sent both times. The end of the connection during the Read ends the Call and releases the
-// memory.
+// DONE is sent both times. If the connection is lost during the Read, the Call fails and the memory
+// is released.
 func TestFetchCancelled(t *testing.T) {
 	for _, when := range []string{"before", "during", "lost"} {
 		b := newLegacy(t, engine.Requester, 2, 8)
@@ -354,7 +354,7 @@ func TestImpossiblePaddingIsRefused(t *testing.T) {
 			t.Errorf("%s: answered by procedure %d", c.name, p)
 		}
 	}
-	// That of a message which was dropped is not the next one's.
+	// A dropped message's padding is not attributed to the next message.
 	b := newLegacy(t, engine.Responder, 2, 8)
 	b.receive(0, unhex(t, "00000001 00000001 00000004 00000002 00000040 00000008 00000000 00000000 00000000 00000001 00000001 00000000"))
 	b.receive(0, unhex(t, short(2)))

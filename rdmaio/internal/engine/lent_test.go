@@ -48,8 +48,8 @@ func newLent(t *testing.T, role engine.Role, calls, serves int) *engine.Engine {
 	return e
 }
 
-// Lent memory goes back as soon as the message is done with: that of a Call when it was answered,
-// all other at once.
+// Lent memory is returned as soon as the message is done with: a Call's when the Call was answered,
+// any other message's at once.
 func TestLoansAreReturned(t *testing.T) {
 	e := newLent(t, engine.Responder, 0, 2)
 	for name, msg := range map[string][]byte{
@@ -82,7 +82,7 @@ func TestLoansAreReturned(t *testing.T) {
 	}
 }
 
-// A completion without the memory that it says ends the connection.
+// A completion that comes without the memory of its length closes the connection.
 func TestLoanOfAnotherLength(t *testing.T) {
 	for _, n := range []int{0, 27, 29, 1025} {
 		e := newLent(t, engine.Responder, 0, 2)

@@ -115,8 +115,8 @@ func answers(m peer2.Message) []byte {
 	return m.Bytes()
 }
 
-// T99: an offer without answer ends the connection after Config.OfferTimeout. With an answer there
-// is no deadline.
+// T99: an offer without answer closes the connection after Config.OfferTimeout. With an answer
+// there is no deadline.
 func TestNoAnswer(t *testing.T) {
 	s := newSolo(t, 0, 1, 0, nil)
 	if s.want != time.Second {
@@ -246,8 +246,8 @@ func TestVersionFlood(t *testing.T) {
 	}
 }
 
-// R188, T101: a message of another version, when one is fixed, ends the connection. The server says
-// before which version it is.
+// R188, T101: a message of another version than the fixed one closes the connection. A server first
+// answers which version is fixed.
 func TestOtherVersionEndsTheConnection(t *testing.T) {
 	for _, fixed := range []uint32{1, 2} {
 		other := version1(3, 2, 0, rpcCall2(3))
@@ -330,8 +330,8 @@ func TestFallBackForgets(t *testing.T) {
 	}
 }
 
-// R171, R172: messages that come before the version is known are no Receives that can be granted:
-// each Call after them keeps its Receive, or is copied, as without them.
+// R171, R172: messages that come before the version is known do not use Receives that can be
+// granted: each Call after them keeps its Receive, or is copied, as it would without them.
 func TestReceivesBeforeTheVersion(t *testing.T) {
 	var want []int
 	for _, before := range []int{0, 1, 7} {

@@ -39,8 +39,8 @@ type side struct {
 
 	version  uint32 // 0: not known
 	reserved int    // bytes, of Config.Reserve
-	most     int    // of them at a time
-	asks     int    // calls of it
+	most     int    // most bytes reserved at a time
+	asks     int    // calls of Config.Reserve
 	counting bool   // it has version 2
 
 	terms     header.Terms
@@ -78,7 +78,7 @@ type engineMemory struct {
 	b []byte
 }
 
-// setup changes the configuration of an end of a pair.
+// setup changes the configuration of end i.
 type setup func(i int, c *engine.Config)
 
 // speaks returns versions with these numbers, in this order, for end i.
@@ -95,7 +95,7 @@ func speaks(i int, numbers ...int) (list []protocol.Version) {
 	return list
 }
 
-// newPair connects two ends that make and serve so many Calls each, with version 2.
+// newPair connects two ends, with version 2. Each makes and serves so many Calls.
 func newPair(t *testing.T, calls, serves [2]int, change setup) *pair {
 	p := &pair{t: t, memory: make(map[uint32][]byte)}
 	for i := range p.ends {
@@ -371,7 +371,7 @@ func pattern(n int) []byte {
 	return b
 }
 
-// settled checks that nothing is left over when all RPCs have ended.
+// settled checks that nothing is left over when all RPCs are done.
 func (p *pair) settled() {
 	p.t.Helper()
 	p.run()

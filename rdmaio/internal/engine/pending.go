@@ -55,8 +55,8 @@ var callStates = [...]string{
 // String returns the name of the state.
 func (s callState) String() string { return callStates[s] }
 
-// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine and
-// ends the connection.
+// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine, and
+// closes the connection.
 func (rq *requester) toCall(p *pending, s callState) {
 	if !s.follows(p.state) {
 		rq.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the Call with XID %#08x goes from state %v to %v", p.xid, p.state, s)})

@@ -2,8 +2,8 @@ package engine
 
 // pump posts the messages and RDMA Reads that fit. Both directions share the send queue and its
 // buffers, in strict FIFO order by their tickets: if the first one does not fit, nothing is posted
-// (R283). Those that wait for a credit are skipped, and Calls until the version is known (R178,
-// A31). A continued message of ours is completed first.
+// (R283). Messages that wait for a credit are skipped, and so are Calls until the version is known
+// (R178, A31). A continued message of ours is completed first.
 func (e *Engine) pump() {
 	rq, rs := &e.requester, &e.responder
 	e.stuck = false

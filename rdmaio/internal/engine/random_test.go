@@ -13,9 +13,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// TestRandomRequester drives a requester by chance: Calls, Replies to anything,
-// grants of any size, cancellations, completions late and early. Whatever comes, no grant is
-// exceeded, each Call ends once, and the same seed gives the same effects.
+// TestRandomRequester drives a requester by chance: Calls, Replies to anything, grants of any size,
+// cancellations, completions late and early. Whatever comes, no grant is exceeded, each Call
+// completes once, and the same seed gives the same effects.
 func TestRandomRequester(t *testing.T) {
 	cancelled, refused := 0, 0
 	for seed := range uint64(150) {

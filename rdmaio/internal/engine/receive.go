@@ -35,8 +35,8 @@ func (e *Engine) received(wc *verbs.WC) {
 	}
 }
 
-// take takes the message out of its Receive, which is not posted any more, or out of lent memory,
-// and no byte after it (T20).
+// take takes the message, and no byte after it, out of its Receive, which is not posted any more,
+// or out of lent memory (T20).
 func (e *Engine) take(a *arrival, wc *verbs.WC) bool {
 	e.stats.Received++
 	e.stats.PostedRecvs--

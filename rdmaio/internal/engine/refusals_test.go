@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
-// R119, R200 to R212: each ERROR ends its Call with what it says.
+// R119, R200 to R212: each ERROR makes its Call fail with the reason that it gives.
 func TestErrorsEndCalls(t *testing.T) {
 	for _, c := range []struct {
 		m    peer2.Message

@@ -42,8 +42,8 @@ func (s *side) replyTo(n int) *engine.Call {
 	return c
 }
 
-// A continued Reply is put together in Call.ReplyTo, and costs no other memory, if it fits there.
-// If not, it moves on to memory of its own (R324).
+// A continued Reply is assembled in Call.ReplyTo, and uses no other memory, if it fits there. If
+// not, it moves to separate memory (R324).
 func TestReplyTo(t *testing.T) {
 	reply := rpcReply2(5, pattern(9000)...)
 	for _, c := range []struct {
@@ -67,8 +67,8 @@ func TestReplyTo(t *testing.T) {
 	}
 }
 
-// R135, T64: when a Call ends in the middle of its Reply, ReplyTo is its caller's again, and
-// nothing more is written there. The Reply goes on, and the next one is taken.
+// R135, T64: when a Call is cancelled in the middle of its Reply, ReplyTo is its caller's again,
+// and nothing more is written there. The rest of the Reply is received, and so is the next one.
 func TestReplyToEnds(t *testing.T) {
 	reply := rpcReply2(5, pattern(9000)...)
 	for _, memory := range []bool{true, false} {

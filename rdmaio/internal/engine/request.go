@@ -37,7 +37,7 @@ import (
 //	deferred ─────────────┘  └──> sentReads ───────────────────────> awaitingDone
 //	   a Receive is free for its RDMA_DONE
 //
-// These ways are not drawn:
+// These transitions are not drawn:
 //
 //   - A Call that is refused goes to queued, with RDMA_ERROR as its answer, from received,
 //     assembling, readDeferred, reading or delivered.
@@ -204,7 +204,7 @@ func (rs *responder) to(r *Request, s requestState) {
 	r.state = s
 }
 
-// release gives r back to the driver: none of its memory is in use.
+// release returns r to the driver. The engine does not use its memory any more.
 func (rs *responder) release(r *Request) {
 	rs.to(r, released)
 	rs.eff.Release = append(rs.eff.Release, r)

@@ -23,7 +23,7 @@ type requester struct {
 // ready reports whether a Call waits and has a credit.
 func (rq *requester) ready() bool { return rq.waiting.len() > 0 && rq.account.Free(protocol.ClassCall) }
 
-// call takes a Call: it goes out when it has a credit.
+// call takes a Call, which is sent when it has a credit.
 func (rq *requester) call(c *Call) {
 	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.InvalidatedKey, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
 	c.Waited, c.Abandoned = 0, false
@@ -208,7 +208,7 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 	return nil
 }
 
-// into returns the Call whose Reply may be put together in Call.ReplyTo, or nil. A Reply with read
+// into returns the Call whose Reply may be assembled in Call.ReplyTo, or nil. A Reply with read
 // chunks may be in use when its Call has returned.
 func (rq *requester) into(xid uint32) *Call {
 	if p := rq.table.get(xid); p != nil && p.state == callSent && p.call != nil && cap(p.call.ReplyTo) > 0 && !rq.legacyReplies() {

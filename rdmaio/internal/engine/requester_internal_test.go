@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
-// newRequester returns the requester of an engine with n credits, of which it may use one before
-// the first Reply.
+// newRequester returns the requester of an engine with n credits. It may use one of them before the
+// first Reply.
 func newRequester(n int, legacy bool) *requester {
 	e := New(Config{
 		Versions: []protocol.Version{new(v1.Version)}, Calls: n, Legacy: legacy, SendWRs: 8,
@@ -32,7 +32,7 @@ func (rq *requester) respond(kind header.Kind, reads int) *pending {
 	return rq.response(r, nil, 0)
 }
 
-// The states of a Call, the credits in use, and whether the Call has ended, after each event.
+// A Call's state, the credits in use, and whether the Call is complete, after each event.
 func TestCallStates(t *testing.T) {
 	type after struct {
 		State    string // of the pending Call; "" when it is gone

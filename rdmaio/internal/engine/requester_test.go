@@ -146,7 +146,8 @@ func TestSendQueueFull(t *testing.T) {
 	}
 }
 
-// The end: each Call ends once, in order, and knows whether it was sent (R284, R285).
+// When the connection breaks, each Call fails once, in order, and knows whether it was sent (R284,
+// R285).
 func TestBrokenConnectionEndsEachCallOnce(t *testing.T) {
 	b := newBench(t, engine.Requester, 4, 4)
 	calls := []*engine.Call{call(3), call(1), call(2)}
@@ -196,7 +197,7 @@ func TestProviderFaults(t *testing.T) {
 	}
 }
 
-// T50, T128: a chain that does not complete ends the connection, at its time and not before.
+// T50, T128: a chain that does not complete closes the connection, at its timeout and not before.
 func TestStuckChainEndsTheConnection(t *testing.T) {
 	b := newBench(t, engine.Requester, 2, 2)
 	b.now = 5 * time.Second
@@ -269,8 +270,8 @@ func TestRequesterAllocates(t *testing.T) {
 	}
 }
 
-// R15, R135, R188: a Reply of another version ends its Call with the reason, and frees the Call's
-// credit. Otherwise the first Call of a connection would stop all others.
+// R15, R135, R188: a Reply of another version makes its Call fail with the reason, and frees the
+// Call's credit. Otherwise the first Call of a connection would stop all others.
 func TestReplyOfAnotherVersion(t *testing.T) {
 	for _, vers := range []byte{0, 2, 255} {
 		b := newBench(t, engine.Requester, 4, 16)

@@ -1,7 +1,7 @@
 package engine
 
-// receives has the sizes of the Receives. Those that are posted cannot be taken back: a new size
-// holds for each when it is posted next (R237).
+// receives has the sizes of the Receives. Posted Receives cannot be taken back, so a new size
+// applies to each when it is posted next (R237).
 type receives struct {
 	size    int     // of Receives to be posted
 	posted  []int32 // size of each that is posted, or 0

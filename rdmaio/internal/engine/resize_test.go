@@ -115,7 +115,7 @@ func TestRestrictNeverAllowsMoreThanTheTerms(t *testing.T) {
 				s.get(peer2.Props(1, peer2.Prop(peer2.Reverse, 2-uint32(by))))
 			} else {
 				s.get(peer2.Props(s.cfg.OfferXID))
-				by = header.ReverseGeneral // of its own properties
+				by = header.ReverseGeneral // as its own properties say
 			}
 			if s.terms.Reverse != by || !s.terms.RemoteInvalidate {
 				t.Fatalf("end %d: %+v, want reverse Calls of level %d", i, s.terms, by)

@@ -9,8 +9,8 @@ import (
 )
 
 // responder serves the peer's Calls: it accepts, assembles and answers them, and grants credits for
-// them. Their XIDs are a space apart from our Calls' XIDs, and need no table (R268). With
-// Config.Legacy it also assembles the Replies with read chunks to our Calls.
+// them. Their XIDs are independent of our Calls' XIDs, and need no table (R268). With Config.Legacy
+// it also assembles the Replies with read chunks to our Calls.
 type responder struct {
 	*shared
 	sends     *sendQueue
@@ -79,10 +79,10 @@ func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 	rs.wantAssembly(r)
 }
 
-// cacheLine is the size of one on most processors. Memory is copied fastest from and to whole ones.
+// cacheLine is the size of a cache line on most processors. Copying is fastest between whole lines.
 const cacheLine = 64
 
-// wantAssembly asks for memory to put a planned message together in.
+// wantAssembly asks for memory in which a planned message can be assembled.
 func (rs *responder) wantAssembly(r *Request) {
 	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled = r.plan.Size, 0, 0
 	// A limit may be as large as an int allows.
@@ -93,7 +93,7 @@ func (rs *responder) wantAssembly(r *Request) {
 	rs.eff.Assemble = append(rs.eff.Assemble, r)
 }
 
-// accept checks a Call's header as a whole; nothing was allocated for it yet.
+// accept checks the whole header of a Call. Nothing has been allocated for the Call yet.
 func (rs *responder) accept(r *Request) *header.Fault {
 	reverse := rs.cfg.Role == Requester
 	// A reverse Call with chunks is refused with the option off (R124, R277; T118).
@@ -126,7 +126,7 @@ func (rs *responder) accept(r *Request) *header.Fault {
 	return f
 }
 
-// checkReadDepth refuses RDMA Reads where none were agreed on (R297, T124).
+// checkReadDepth refuses a Call that needs RDMA Reads if the terms allow none (R297, T124).
 func (rs *responder) checkReadDepth(r *Request) *header.Fault {
 	if r.plan.Reads > 0 && rs.terms.Reads < 0 {
 		return &header.Fault{Code: header.FaultNoReads, Found: uint64(r.plan.Reads)}
@@ -172,8 +172,8 @@ func (rs *responder) setDeadline() {
 	}
 }
 
-// abandon loses all Requests when the connection is closed, except the driver's. posted are
-// those that waited for a chain.
+// abandon releases all Requests when the connection is closed, except the driver's. posted are the
+// Requests that waited for a chain.
 func (rs *responder) abandon(posted []*Request) {
 	// Answers to these could not be sent.
 	for _, list := range []*[]*Request{&rs.eff.Assemble, &rs.eff.Deliver, &rs.copied} {

@@ -21,13 +21,13 @@ func newResponder(maxErrors int) *responder {
 	return &e.responder
 }
 
-// R310: refusals end the connection only if there are more than MaxErrors of them within a second.
+// R310: refusals close the connection only if there are more than MaxErrors within a second.
 func TestRefusalFlood(t *testing.T) {
 	const ms = time.Millisecond
 	for name, c := range map[string]struct {
 		limit int
 		at    []time.Duration // of each refusal
-		ends  int             // index of the refusal that ends the connection, or none
+		ends  int             // index of the refusal that closes the connection, or none
 	}{
 		"at the limit":               {3, []time.Duration{0, 0, 0}, none},
 		"over it at once":            {3, []time.Duration{0, 0, 0, 0}, 3},

@@ -214,7 +214,8 @@ func TestRefuseAnswer(t *testing.T) {
 
 // FuzzEngine feeds two messages of any bytes to an engine of either role, with one direction or
 // both, with Legacy or without, that has a Call in flight. It answers delivered Requests, and
-// checks the invariants after each step. In the end all is released, and the Call has ended once.
+// checks the invariants after each step. In the end all is released, and the Call has completed
+// once.
 func FuzzEngine(f *testing.F) {
 	const call1 = "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000000 11223344"
 	reply1 := "00000001 00000001 00000004 00000000 00000000 00000000 00000000 00000001 00000001 11223344"
@@ -305,8 +306,8 @@ func TestLargestCall(t *testing.T) {
 	}
 }
 
-// TestAnswerTwice: a second EventReply for the same Request is refused, and the connection ends.
-// The first answer is then lost with it.
+// TestAnswerTwice: a second EventReply for the same Request is refused, and the connection is
+// closed. The first answer is then lost.
 func TestAnswerTwice(t *testing.T) {
 	b := newBench(t, engine.Responder, 4, 16)
 	b.receive(0, unhex(t, short(1)))

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// Both ends' view of one thing: a Call and a Call of the peer with the same XID are two RPCs,
-// with credits of their own (R266 to R270, R273, R274; T16, T116).
+// As each end sees it: a Call and a Call of the peer with the same XID are two RPCs, each with its
+// own credits (R266 to R270, R273, R274; T16, T116).
 func TestSameXIDBothWays(t *testing.T) {
 	for _, role := range []engine.Role{engine.Requester, engine.Responder} {
 		b := newBoth(t, role, 4, 3, 16)
@@ -229,7 +229,8 @@ func TestOneLine(t *testing.T) {
 	}
 }
 
-// Keys: a Reply to a reverse Call ends none, and no message about one may (RFC 8797 §4.1).
+// Keys: a Reply to a reverse Call does not invalidate any, and no message about a reverse Call may
+// (RFC 8797 §4.1).
 func TestReverseKeys(t *testing.T) {
 	b := newBoth(t, engine.Requester, 2, 2, 16)
 	b.cfg.ReverseChunks = true
@@ -303,7 +304,7 @@ func randomBoth(t *testing.T, seed uint64) (log string, waited int) {
 	b := newBoth(t, role, 1+r.IntN(5), 1+r.IntN(5), 1+r.IntN(3))
 	var calls []*engine.Call
 	ended := make(map[*engine.Call]bool)
-	out, peers := 0, uint32(0) // messages that the peer has seen, and the last XID of its own Calls
+	out, peers := 0, uint32(0) // messages that the peer has seen, and the XID of its last Call
 	var open []uint32          // XIDs of our Calls that the peer has not answered
 	for step := 0; step < 300 || len(calls) > len(ended) || len(b.reqs) > 0 || len(b.ids) > 0; step++ {
 		if step > 3000 {

@@ -6,7 +6,8 @@ import "time"
 const shrinkInterval = time.Second
 
 // sendBuffers holds the buffers into which messages are encoded. A connection has as many as
-// messages were recently in flight. Those beyond its own it borrows, and returns.
+// messages were recently in flight. It borrows, and returns, those in addition to its permanent
+// ones.
 type sendBuffers struct {
 	free     []*Buffer // used last at the end
 	own      int       // never given back
@@ -32,7 +33,7 @@ func (s *sendBuffers) used() int { return s.own + s.borrowed - len(s.free) }
 // last is the buffer to use next; there must be one.
 func (s *sendBuffers) last() *Buffer { return s.free[len(s.free)-1] }
 
-// take uses it.
+// take takes the buffer that last returns.
 func (s *sendBuffers) take() {
 	s.free = s.free[:len(s.free)-1]
 	s.most = max(s.most, s.used())
@@ -55,7 +56,7 @@ func (sq *sendQueue) wantBuffers(n int) {
 }
 
 // addBuffers takes what EventBuffers brings. Without memory a message waits for a buffer that is in
-// use; there is one, or it would not wait.
+// use. There is one, because otherwise the message would not wait.
 func (sq *sendQueue) addBuffers(list []*Buffer) {
 	s := &sq.buffers
 	s.asked = false
@@ -95,7 +96,7 @@ func (sq *sendQueue) shrinkBuffers() {
 	s.most, s.shrinkAt = s.used(), sq.now+shrinkInterval
 }
 
-// returnBuffers gives all borrowed buffers back when the connection is gone.
+// returnBuffers returns all borrowed buffers when the connection is gone.
 func (sq *sendQueue) returnBuffers() {
 	all := sq.buffers.free
 	for i := range sq.chains.len() {

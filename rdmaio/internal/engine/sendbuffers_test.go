@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
 
-// granted is a requester that has one send buffer and 8 credits, of which none is in use.
+// granted returns a requester with one send buffer and 8 credits, all of them unused.
 func granted(t *testing.T) *bench {
 	b := newBorrowing(t, engine.Requester, 8, 0, 64, 1)
 	b.call(call(1))
@@ -20,8 +20,8 @@ func granted(t *testing.T) *bench {
 	return b
 }
 
-// An engine borrows send buffers when messages wait for nothing else, as many as there are of them,
-// and gives back what it did not use for a while.
+// An engine borrows send buffers when messages wait for nothing else, one for each message, and
+// returns those that it did not use for a while.
 func TestSendBuffersAreBorrowed(t *testing.T) {
 	b := granted(t)
 	burst := func(from, n uint32) {
@@ -109,8 +109,8 @@ func TestBorrowNothing(t *testing.T) {
 	}
 }
 
-// When a connection ends all buffers are returned, those with messages in flight and those that
-// come too late.
+// When a connection is closed, all buffers are returned, those with messages in flight and those
+// that come too late.
 func TestBorrowEnd(t *testing.T) {
 	b := granted(t)
 	for x := range uint32(5) {

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// newSendQueue returns the send queue of an engine with n send buffers of its own, in a Step.
+// newSendQueue returns the send queue of an engine in a Step. The engine has n send buffers that
+// are not borrowed.
 func newSendQueue(n, wrs, borrow int) *sendQueue {
 	e := New(Config{Versions: []protocol.Version{new(v1.Version)}, Send: make([]Buffer, n), SendWRs: wrs, MaxBorrowed: borrow, ChainTimeout: time.Minute})
 	e.sends.reset()
@@ -34,7 +35,7 @@ func (sq *sendQueue) chain(n int, r *Request) (id uint64) {
 	return id
 }
 
-// signaled returns the ids of the chains of this Step that request a completion.
+// signaled returns the ids of this Step's chains that request a completion.
 func (sq *sendQueue) signaled() (ids []uint64) {
 	for _, wr := range sq.eff.Sends {
 		if wr.Flags&verbs.SendSignaled != 0 {
@@ -101,7 +102,7 @@ func TestQuietOnlyInOneStep(t *testing.T) {
 	}
 }
 
-// A completion that is not that of the oldest signaled chain ends the connection.
+// A completion of any chain but the oldest signaled one closes the connection.
 func TestCompletionOutOfOrder(t *testing.T) {
 	for name, c := range map[string]struct {
 		waits []bool // for each chain, whether a Request waits

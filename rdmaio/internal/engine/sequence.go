@@ -7,13 +7,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 )
 
-// sequence is a message of ours that is being sent in parts. There is one at a time, and nothing
-// else is sent before its last part, except grants and errors
-// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.2; R155).
+// sequence is a message of ours that is being sent in parts. There is one at a time, and only
+// grants and errors are sent before its last part (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.2;
+// R155).
 type sequence struct {
 	open    bool
-	call    *pending // of which it is the Call, or nil
-	reply   *Request // of which it is the Reply, or nil
+	call    *pending // set if the message is this Call, else nil
+	reply   *Request // set if the message is the Reply to this Request, else nil
 	last    header.Message
 	payload [][]byte
 	done    int // bytes of the first piece that were sent
@@ -30,7 +30,7 @@ func (s *sequence) start(m *header.Message, payload [][]byte) {
 	}
 }
 
-// own copies the memory of the message: its caller takes it back.
+// own copies the message, because its caller takes the memory back.
 func (s *sequence) own() {
 	rest := make([]byte, 0, s.left)
 	for i, p := range s.payload {

@@ -182,8 +182,8 @@ func TestContinuedCallNeedsOneEntry(t *testing.T) {
 	}
 }
 
-// R133: a handler may reply with pieces of its Call, from any place of it. The Receive is in use
-// for other messages before the last part goes.
+// R133: a handler may reply with pieces of its Call, from anywhere in the message. The Receive is
+// in use for other messages before the last part is sent.
 func TestReplyIsPartOfCall(t *testing.T) {
 	for _, from := range []int{0, 1, 8, 100} {
 		s := newSolo(t, 1, 0, 4, nil)
@@ -327,8 +327,8 @@ func newBuffered(t *testing.T, n int) *side {
 	return s
 }
 
-// R287: A cancelled Call appears in Effects.Settled when its Reply has arrived or the connection
-// has ended.
+// R287: A cancelled Call appears in Effects.Settled when its Reply has arrived or the connection is
+// closed.
 func TestSettledHasWhatACancelledCallLeaves(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		s := newSolo(t, 0, 2, 0, nil)

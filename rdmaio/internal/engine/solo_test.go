@@ -36,7 +36,7 @@ func newTalking(t *testing.T, i, calls, serves int, change setup) *side {
 	return s
 }
 
-// plenty is the credit word of messages of the test.
+// plenty is the credit word in the test's messages.
 var plenty = peer2.Word(64, 16)
 
 // get gives the end a message that grants enough, unless it says what it grants.

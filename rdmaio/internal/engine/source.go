@@ -2,8 +2,8 @@ package engine
 
 import "github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 
-// source is the memory that has a received message, at most one of four until the Request is
-// released: its Receive, a loan of the provider, a copy, or the memory in which its parts were
+// source is the memory that has a received message, until the Request is released. It is at most
+// one of four: its Receive, a loan of the provider, a copy, or the memory in which its parts were
 // joined.
 type source struct {
 	recv   int        // index of its Receive, until that is posted again; then none

@@ -8,9 +8,9 @@ import (
 )
 
 // stall is the wait of answers, of a message that is being continued, and of control messages for a
-// credit of the peer. A peer that grants none would keep their memory, and the caller's, for as
-// long as it likes, so the connection then ends as with a peer that accepts no message (T128). Our
-// Calls that were not sent, not even in part, may wait for as long as their callers do.
+// credit of the peer. A peer that grants no credit could keep their memory, and the caller's, for
+// as long as it likes. So the connection is then closed, as for a peer that accepts no message
+// (T128). Our Calls that were not sent, not even in part, may wait for as long as their callers do.
 type stall struct {
 	on       stalled
 	deadline time.Duration // 0: nothing waits for a credit

@@ -41,7 +41,7 @@ func newStarved(t *testing.T, timeout time.Duration) *side {
 	return s
 }
 
-// T128: if a peer grants no credit while messages wait for one, the connection ends
+// T128: if a peer grants no credit while messages wait for one, the connection is closed
 // Config.ChainTimeout after the last message was sent. No other event restarts that time.
 func TestPeerWithoutCreditsLosesTheConnection(t *testing.T) {
 	for name, wait := range map[string]func(s *side){
@@ -89,7 +89,7 @@ func TestPeerWithoutCreditsLosesTheConnection(t *testing.T) {
 	}
 }
 
-// A wait that has ended sets no deadline, and neither does a wait without a limit.
+// A wait that is over sets no deadline, and neither does a wait without a limit.
 func TestNoStall(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Second} {
 		s := newStarved(t, timeout)

@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
 
-// A step that is not in the drawings ends the connection, with the names of both states. The steps
-// of the drawings do not.
+// A step that is not in the drawings closes the connection, with the names of both states. The
+// steps of the drawings do not.
 func TestForbiddenStepEndsTheConnection(t *testing.T) {
 	r, p := &Request{}, &pending{}
 	drawn := New(Config{Versions: []protocol.Version{new(v1.Version)}})

@@ -22,8 +22,8 @@ func (b *bench) agreed(t header.Terms) {
 
 var invalidating = header.Terms{Send: 1024, Recv: 1024, RemoteInvalidate: true}
 
-// R36, R37: however large a buffer is, a message is no larger than the terms
-// say: 1024 bytes if nothing was said.
+// R36, R37: however large a buffer is, a message is at most as large as the negotiated terms say,
+// or 1024 bytes without negotiation.
 func TestSendThreshold(t *testing.T) {
 	for _, c := range []struct{ agreed, most int }{{0, 1024}, {1024, 1024}, {2048, 2048}, {4096, 4096}, {8192, 4096}} {
 		t.Run(fmt.Sprint(c.agreed), func(t *testing.T) {
@@ -61,8 +61,8 @@ const (
 	replyKey = "00000001 00000001 000000cc 00000080 00000000 00003000 "
 )
 
-// RFC 8797 §4.1, R261, R265: a Reply, and no other message, invalidates one key of its own Call, if
-// that was negotiated.
+// RFC 8797 §4.1, R261, R265: a Reply, and no other message, invalidates one key of the Call that it
+// answers, if that was negotiated.
 func TestResponderInvalidates(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -111,8 +111,8 @@ func TestResponderInvalidates(t *testing.T) {
 	}
 }
 
-// R264, B19: a requester takes the end of a key from the Reply to the Call that
-// offered it; everything else ends the connection.
+// R264, B19: a requester accepts an invalidated key from the Reply to the Call that offered the
+// key. Any other invalidation closes the connection.
 func TestRequesterAccepts(t *testing.T) {
 	msg := func(xid uint32) []byte {
 		return unhex(t, fmt.Sprintf("%08x 00000001 00000004 00000000 00000000 00000001 00000001 %08x 00000000 00000000 00001000 00000000 00000000 %08x 00000001 00000000", xid, 0xb0+xid, xid))
@@ -172,8 +172,9 @@ func TestRequesterAccepts(t *testing.T) {
 	}
 }
 
-// A Call was cancelled while its Reply, which invalidated a key of it, was in the queue: that is no
-// violation, and the credit is free again (R135, T64). A key of another Call still is one.
+// A Call was cancelled while its Reply, which invalidated one of the Call's keys, was in the queue:
+// that is not a violation, and the credit is free again (R135, T64). A key of another Call still is
+// one.
 func TestCancelledCallsKeys(t *testing.T) {
 	for _, key := range []uint32{0xbb, 0xbc} {
 		b := newBench(t, engine.Requester, 4, 16)
@@ -193,7 +194,7 @@ func TestCancelledCallsKeys(t *testing.T) {
 	}
 }
 
-// A responder offers no keys, so none of its own can be ended.
+// A responder offers no keys, so the peer cannot invalidate any.
 func TestResponderLosesKey(t *testing.T) {
 	b := newBench(t, engine.Responder, 2, 16)
 	b.agreed(invalidating)

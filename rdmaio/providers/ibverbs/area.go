@@ -40,8 +40,8 @@ func newArea(sges int) (*area, error) {
 
 func (a *area) close() error { return unmapMemory(a.mem) }
 
-// list writes the elements of request i of a post, and returns its address and their number. It
-// leaves out those of no bytes: the kernel's siw was seen to crash on them.
+// list writes the elements of a post's request i, and returns their address and number. It leaves
+// out elements of no bytes, because the kernel's siw was seen to crash on them.
 func (a *area) list(i int, sgl []element) (addr uintptr, n uint32) {
 	b := a.lists[i*a.sges*abi.SGESize:]
 	for k := range sgl {
@@ -56,13 +56,13 @@ func (a *area) list(i int, sgl []element) (addr uintptr, n uint32) {
 	return abi.Addr(b), n
 }
 
-// empty writes a list of one element of no bytes for request i of a post.
+// empty writes a list with one element of no bytes for request i of a post.
 func (a *area) empty(i int) (addr uintptr, n uint32) {
 	b := a.lists[i*a.sges*abi.SGESize:]
 	abi.SGE{}.Put(b)
 	return abi.Addr(b), 1
 }
 
-// sendAt and recvAt return the memory of request i of a post.
+// sendAt and recvAt return the memory for request i of a post.
 func (a *area) sendAt(i int) []byte { return a.reqs[i*abi.SendWRSize : (i+1)*abi.SendWRSize] }
 func (a *area) recvAt(i int) []byte { return a.reqs[i*abi.RecvWRSize : (i+1)*abi.RecvWRSize] }

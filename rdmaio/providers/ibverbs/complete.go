@@ -11,7 +11,7 @@ import (
 // poll moves all completions of the device to the software queues, in the order of the posts, and
 // returns their number. Before the connection manager says that the connection is established, they
 // stay at the device: the peer's first message may be faster, and its receiver answers by a post,
-// which needs StateConnected. q.mu is held.
+// which needs StateConnected. The caller holds q.mu.
 func (q *queuePair) poll() (total int) {
 	if q.end.cleaned || q.State() < verbs.StateConnected && !q.end.begun {
 		return 0
@@ -63,7 +63,7 @@ func (q *queuePair) sent(seq uint64, wc *abi.WC) bool {
 }
 
 // completeSends completes the oldest requests, up to the first one that is not complete. A request
-// that is not signaled is complete when a later one is. q.mu is held.
+// that is not signaled is complete when a later one is. The caller holds q.mu.
 func (q *queuePair) completeSends() {
 	for q.sq.len() > 0 {
 		e := q.sq.at(q.sq.head)
@@ -74,7 +74,7 @@ func (q *queuePair) completeSends() {
 	}
 }
 
-// completeSend completes the oldest request of the send queue. q.mu is held.
+// completeSend completes the oldest request of the send queue. The caller holds q.mu.
 func (q *queuePair) completeSend(e *request) {
 	q.sq.head++
 	status := e.status
@@ -126,7 +126,7 @@ func (e *request) describe() string {
 	return fmt.Sprintf("%v of %d bytes", e.Opcode, e.Total)
 }
 
-// statuses are the statuses of package verbs for those of libibverbs.
+// statuses maps the statuses of libibverbs to those in package verbs.
 var statuses = map[abi.Status]verbs.Status{
 	abi.StatusSuccess:     verbs.StatusSuccess,
 	abi.StatusLocLen:      verbs.StatusLocalLength,

@@ -20,16 +20,17 @@ type Config struct {
 	// Addr is an IP address of the device's network interface. If empty, Device decides.
 	Addr string
 
-	// Limits lowers the limits of the device. A zero field keeps its default, and a negative one
-	// sets the limit to none.
+	// Limits lowers the limits of the device. A zero field keeps its default. A negative one sets a
+	// limit to 0, if the limit can be 0.
 	Limits *verbs.DeviceAttributes
 
 	// Source is the IP address from which Dial connects. Over RoCE it decides the GID. If empty,
 	// the system's routes decide.
 	Source string
 
-	// TrafficClass is the traffic class of the packets of connections that Dial makes: the whole
-	// byte, so that a DSCP is multiplied by 4. If zero, the default is the system's.
+	// TrafficClass is the traffic class in the packets of connections that Dial makes. It is the
+	// whole byte, so a DSCP is multiplied by 4: for example, 104 is DSCP 26. If zero, the default
+	// is the system's.
 	TrafficClass uint8
 
 	// ACKTimeout is the time after which the device sends again what the peer has not acknowledged,
@@ -37,27 +38,26 @@ type Config struct {
 	// effect over iWARP.
 	ACKTimeout time.Duration
 
-	// Retries is the number of times that the device sends again, 1 to 7, before it ends the
-	// connection. If zero, the default is 7. If negative, there are none. It has no effect over
-	// iWARP.
+	// Retries is the number of times, 1 to 7, that the device sends again before it closes the
+	// connection. If zero, the default is 7. If negative, the device never sends again. It has no
+	// effect over iWARP.
 	Retries int
 
 	// CompletionVector is the number of the interrupt that completions use.
 	CompletionVector int
 
-	// PeerTimeout is the time after which a peer that does not respond is given up. If zero, the
-	// default is 30 s. If negative, there is no limit while nothing is sent. While nothing arrives,
-	// the provider sends an empty Write. Over iWARP in hardware it sends an empty Read, if the
-	// connection has any Reads. Over siw it asks the kernel for acknowledgments of TCP, which needs
-	// the kernel's module tcp_diag.
+	// PeerTimeout is the time after which the connection to a peer that does not respond is closed.
+	// If zero, the default is 30 s. If negative, there is no limit while nothing is sent. While
+	// nothing arrives, the provider sends an empty Write. Over iWARP in hardware it sends an empty
+	// Read, if the connection has any Reads. Over siw it asks the kernel for acknowledgments of
+	// TCP, which needs the kernel's module tcp_diag.
 	PeerTimeout time.Duration
 
 	// Backlog is the largest number of connection requests that wait for Listener.Accept. If zero,
 	// the default is 128. Further requests are rejected.
 	Backlog int
 
-	// Logger is the destination of a line for each connection that ends with an error. If nil,
-	// nothing is logged.
+	// Logger receives a record for each connection that fails. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 

@@ -122,8 +122,8 @@ func TestPeerIsAskedAndGivenUp(t *testing.T) {
 	}
 }
 
-// Requests that the device carries out without the peer are no sign of it, and over iWARP a Write
-// is complete before the peer has it.
+// Requests that the device carries out without the peer do not show that the peer is alive. Over
+// iWARP a Write does not either, because it is complete before the peer has it.
 func TestSignsOfThePeer(t *testing.T) {
 	for name, tr := range map[string]abi.Transport{"InfiniBand": abi.TransportIB, "iWARP": abi.TransportIWARP} {
 		t.Run(name, func(t *testing.T) {

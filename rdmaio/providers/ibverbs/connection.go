@@ -16,8 +16,8 @@ import (
 //	open ── adopt ──> has a queue pair ── Established: attach ──> connected
 //	  └────────────────────┴──────────────────────────────────────────┴── close ──> closed
 //
-// Events that come before attach are for the goroutine in Dial or Accept, and others end the queue
-// pair.
+// Events that come before attach are for the goroutine in Dial or Accept. Later ones make the queue
+// pair fail.
 type connection struct {
 	dev    *Device
 	peer   string // the address of Dial; "" for a connection request
@@ -38,7 +38,7 @@ type connection struct {
 	joined bool // Connect or Accept was called
 }
 
-// maxEvents is more than the number of events of a connection before it is established.
+// maxEvents is more than the number of events that a connection has before it is established.
 const maxEvents = 16
 
 func newConnection(d *Device, id lib.ID) *connection {
@@ -72,7 +72,8 @@ func (c *connection) do(f func(id lib.ID) error) error {
 }
 
 // join calls f, which connects or accepts, after it has given the rdma_cm_id the queue pair. It
-// does neither if the queue pair ends: the end destroys the queue pair before the rdma_cm_id.
+// does neither if the queue pair has begun to end, because the queue pair is destroyed before the
+// rdma_cm_id.
 func (c *connection) join(q *queuePair, f func(id lib.ID) error) error {
 	return c.do(func(id lib.ID) error {
 		c.call.begun.Store(true) // first: an end that does not see it is seen here
@@ -120,7 +121,7 @@ func (c *connection) handle(e abi.CMEvent) {
 	}
 }
 
-// attach makes later events end the queue pair. It reports whether the connection is lost already.
+// attach makes later events fail the queue pair. It reports whether the connection is lost already.
 func (c *connection) attach(q *queuePair) (lost bool) {
 	c.attached.Store(q)
 	for {
@@ -151,13 +152,13 @@ func (c *connection) await(ctx context.Context, want abi.CMEventType) (abi.CMEve
 // abort makes the goroutine in Dial or Accept give up.
 func (c *connection) abort() { c.endOnce.Do(func() { close(c.ended) }) }
 
-// path is the way of a connection.
+// path is the two addresses of a connection, and the port of its device.
 type path struct {
 	local, remote netip.AddrPort
 	port          int // of the device
 }
 
-// path returns the way of the connection.
+// path returns the path of the connection.
 func (c *connection) path() (p path, err error) {
 	err = c.do(func(id lib.ID) error {
 		f := abi.GetCMID(uintptr(id))
@@ -167,7 +168,7 @@ func (c *connection) path() (p path, err error) {
 	return p, err
 }
 
-// disconnect reports to the peer that the connection ends. It does not wait for an answer.
+// disconnect reports to the peer that the connection is closed. It does not wait for an answer.
 func (c *connection) disconnect() {
 	_ = c.do(func(id lib.ID) error {
 		if c.joined {
@@ -201,7 +202,7 @@ func (c *connection) close() error {
 }
 
 // takeCMEvent takes an event of the connection manager, and hands it to its object. Nothing in it
-// waits: no connection would be made meanwhile.
+// waits, because no connection would be made during the wait.
 func (d *Device) takeCMEvent() bool {
 	p, err := d.lib.GetCMEvent(d.cm)
 	if err != nil {

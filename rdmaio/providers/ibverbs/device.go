@@ -33,7 +33,7 @@ type Device struct {
 	allocatedBytes atomic.Int64
 }
 
-// waits are the longest waits of an end, of those that come late, and of withheld requests.
+// waits are the longest waits when a connection is closed, and of withheld requests.
 type waits struct {
 	flush    time.Duration // for the completions of outstanding requests
 	event    time.Duration // for the event that says why the peer is gone
@@ -42,7 +42,7 @@ type waits struct {
 	close    time.Duration // of Device.Close, for joinCalls that their ends have not waited for
 }
 
-// ends are goroutines that end something.
+// ends are the goroutines that close connections.
 type ends struct {
 	sync.WaitGroup
 	late lateEnds
@@ -53,8 +53,8 @@ var _ verbs.Device = (*Device)(nil)
 // Attributes implements verbs.Device.
 func (d *Device) Attributes() verbs.DeviceAttributes { return d.attrs }
 
-// CreateCQ implements verbs.Device. The queue is filled from the queues of the device, of which
-// each queue pair has one.
+// CreateCQ implements verbs.Device. The queue is filled from the device's queues; each queue pair
+// has one.
 func (d *Device) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {
 	return d.soft.CreateCQ(entries, notify)
 }
@@ -83,7 +83,7 @@ func (d *Device) Close() error {
 	return d.release()
 }
 
-// release ends the goroutines, and destroys the rest of the device.
+// release stops the goroutines, and destroys the rest of the device.
 func (d *Device) release() error {
 	opened.remove(d)
 	for _, r := range d.readers {
@@ -117,7 +117,7 @@ func (d *Device) usable() error {
 	return d.soft.Usable()
 }
 
-// remove ends all connections and listeners, because the device is gone.
+// remove closes all connections and listeners, because the device is gone.
 func (d *Device) remove() {
 	if !d.removed.Swap(true) {
 		d.ends.Add(1)
@@ -141,7 +141,8 @@ func (d *Device) takeCompletionEvent() bool {
 	return true
 }
 
-// takeAsyncEvent takes an asynchronous event of the context, and hands it to all Devices of that.
+// takeAsyncEvent takes an asynchronous event of the context, and hands it to all Devices on that
+// context.
 func (d *Device) takeAsyncEvent() bool {
 	e, err := d.lib.AsyncEvent(d.ctx)
 	if err != nil {
@@ -153,7 +154,7 @@ func (d *Device) takeAsyncEvent() bool {
 }
 
 // asyncEvent handles an asynchronous event, unless it concerns another Device of the context. Types
-// that are not listed say nothing of a connection, or are unknown.
+// that are not listed do not concern a connection, or are unknown.
 func (d *Device) asyncEvent(e abi.AsyncEvent) {
 	var status verbs.Status
 	switch e.Type {

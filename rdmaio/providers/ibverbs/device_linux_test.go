@@ -35,7 +35,7 @@ func TestAcceptanceOnDevice(t *testing.T) {
 	if name == "" || addr == "" {
 		t.Skipf("%s and %s name no device", envDevice, envAddr)
 	}
-	// 4 is the type of a device of iWARP. The sender there does not learn what the peer refused.
+	// 4 is the type of an iWARP device. The sender there does not learn what the peer refused.
 	kind, err := os.ReadFile("/sys/class/infiniband/" + name + "/node_type")
 	if err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func devices(l lib.Lib, tree rdmadev.Tree) ([]DeviceInfo, error) {
 	return list, nil
 }
 
-// mtuBytes returns the bytes of an ibv_mtu, or 0 for a value that has none.
+// mtuBytes returns an ibv_mtu in bytes, or 0 if mtu is not a value of that enum.
 func mtuBytes(mtu int) int {
 	if mtu < 1 || mtu > 5 {
 		return 0

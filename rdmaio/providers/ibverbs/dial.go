@@ -29,8 +29,8 @@ func (d *Device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	return nil, fmt.Errorf("ibverbs: dial %q: %w", addr, err)
 }
 
-// giveUp ends a queue pair that could not be connected. It returns the reason of the end, which is
-// another one if the queue pair has ended meanwhile.
+// giveUp disconnects a queue pair that could not be connected. It returns the queue pair's reason,
+// which differs from err if the queue pair had failed before.
 func (q *queuePair) giveUp(err error) error {
 	q.disconnect(err)
 	return q.Err()
@@ -153,7 +153,7 @@ func (d *Device) resolve(ctx context.Context, c *connection, to netip.AddrPort) 
 	return err
 }
 
-// setOptions sets what the configuration says of outgoing connections.
+// setOptions sets the options that Config has for outgoing connections.
 func (d *Device) setOptions(id lib.ID) error {
 	if d.cfg.TrafficClass != 0 {
 		if err := d.lib.SetOption(id, abi.OptionLevelID, abi.OptionTOS, []byte{d.cfg.TrafficClass}); err != nil {

@@ -40,7 +40,7 @@ func (d *Device) AllocPD() (verbs.ProtectionDomain, error) {
 	return &domain{dev: d, soft: sd, pd: pd, regions: make(map[*region]struct{})}, nil
 }
 
-// usable returns an error if the domain is closed. pd.mu is held.
+// usable returns an error if the domain is closed. The caller holds pd.mu.
 func (pd *domain) usable(what string) error {
 	if pd.closed {
 		return fmt.Errorf("ibverbs: %s: protection domain: %w", what, verbs.ErrClosed)
@@ -84,7 +84,8 @@ func (pd *domain) allocated(s *slab, off, size int) []byte {
 	return s.mem[off : off+size : off+size]
 }
 
-// addSlab maps and registers a slab that has space for a buffer of size bytes. pd.mu is held.
+// addSlab maps and registers a slab that has space for a buffer of size bytes. The caller holds
+// pd.mu.
 func (pd *domain) addSlab(size int) (*slab, error) {
 	d, total := pd.dev, 0
 	for _, s := range pd.slabs {
@@ -147,7 +148,7 @@ func (pd *domain) Free(buf []byte) error {
 	return nil
 }
 
-// dropSlab deregisters and unmaps a slab. pd.mu is held.
+// dropSlab deregisters and unmaps a slab. The caller holds pd.mu.
 func (pd *domain) dropSlab(s *slab) error {
 	if err := pd.dev.lib.DeregMR(s.mr); err != nil && !pd.dev.gone() {
 		return pd.dev.fail(fmt.Sprintf("deregister %d bytes", len(s.mem)), err)
@@ -156,7 +157,7 @@ func (pd *domain) dropSlab(s *slab) error {
 	return unmapMemory(s.mem)
 }
 
-// slabOf returns the slab that has an address, or nil. pd.mu is held.
+// slabOf returns the slab that has an address, or nil. The caller holds pd.mu.
 func (pd *domain) slabOf(addr uintptr) *slab {
 	for _, s := range pd.slabs {
 		if s.contains(addr) {
@@ -166,7 +167,7 @@ func (pd *domain) slabOf(addr uintptr) *slab {
 	return nil
 }
 
-// locate returns the slab of a buffer to register. pd.mu is held.
+// locate returns the slab of a buffer to register. The caller holds pd.mu.
 func (pd *domain) locate(buf []byte) (*slab, error) {
 	at := address(buf)
 	if s := pd.slabOf(at); s != nil && s.covers(int(at-s.addr), len(buf)) {

@@ -92,7 +92,7 @@ func TestFirstMessageIsNotLeftUnread(t *testing.T) {
 	}
 }
 
-// An initiator stops to nudge its peer when it has heard of it.
+// An initiator stops nudging its peer when it has heard from the peer.
 func TestNudgesEndAtTheFirstSignOfThePeer(t *testing.T) {
 	f := openFake(t, abi.TransportIWARP, noQuirks, Config{PeerTimeout: -1})
 	c, s := connectedSides(t, f)
@@ -110,7 +110,7 @@ func TestNudgesEndAtTheFirstSignOfThePeer(t *testing.T) {
 		t.Error("an acceptor has a timer for nudges")
 	}
 	s.qp.mu.Unlock()
-	c.qp.nudge() // a timer that has expired meanwhile
+	c.qp.nudge() // as by a timer that had expired before the opening was over
 	c.qp.mu.Lock()
 	defer c.qp.mu.Unlock()
 	if c.qp.sq.tail != 0 {

@@ -16,7 +16,7 @@ const (
 	causeUnknown cause = iota // requests were flushed, or a call of the library has failed
 	causePeer                 // the peer is gone; a device may report why by another event
 	causeEvent                // an asynchronous event has said why
-	causeKnown                // a request has failed, or this side ends the connection
+	causeKnown                // a request has failed, or this side closes the connection
 )
 
 // ending is the end of a queue pair. The queue pair's lock guards it, except the channels.
@@ -41,7 +41,7 @@ const (
 	flushWait = time.Second
 )
 
-// beginBy begins the end because a request has failed. q.mu is held.
+// beginBy begins to end the queue pair because a request has failed. The caller holds q.mu.
 func (q *queuePair) beginBy(status verbs.Status, what string) {
 	why, c := error(verbs.ErrConnectionBroken), causeUnknown
 	if status != verbs.StatusFlushed {
@@ -58,8 +58,8 @@ func (end *ending) callFailed(what string, err error) {
 		verbs.StatusError{Status: verbs.StatusFatal}, verbs.ErrConnectionBroken), causeUnknown)
 }
 
-// begin begins the end of the queue pair, or improves the reason of an end that has begun. q.mu is
-// held.
+// begin begins the end of the queue pair, or improves the reason of an end that has begun. The
+// caller holds q.mu.
 func (q *queuePair) begin(why error, c cause) {
 	switch {
 	case q.State() >= verbs.StateError:
@@ -198,9 +198,9 @@ func (end *ending) awaitCause() {
 	}
 }
 
-// collect waits for the completions of outstanding requests, up to a limit: some devices leave
-// some out. A last request, which completes behind all others, proves that those before it which
-// are not signaled are complete.
+// collect waits for the completions of outstanding requests, up to a limit: some devices never
+// complete some of them. A last request, which completes after all others, proves that the requests
+// before it which are not signaled are complete.
 func (end *ending) collect() {
 	q := end.qp
 	start := time.Now()
@@ -227,8 +227,8 @@ func (end *ending) collect() {
 	}
 }
 
-// outstanding reports whether the device has requests that will complete. last is one behind the
-// last request of the send queue. q.mu is held.
+// outstanding reports whether the device has requests that will complete. last is one past the send
+// queue's last request. The caller holds q.mu.
 func (end *ending) outstanding(last uint64) bool {
 	q := end.qp
 	if q.rq.len() > 0 {
@@ -237,7 +237,7 @@ func (end *ending) outstanding(last uint64) bool {
 	for i := q.sq.head; i < last; i++ {
 		e := q.sq.at(i)
 		if e.status == verbs.StatusLocalProtection && e.done {
-			return false // it bars the queue: the device has none of those behind it
+			return false // it bars the queue: the later ones were not posted to the device
 		}
 		if e.signaled && !e.done {
 			return true
@@ -246,7 +246,8 @@ func (end *ending) outstanding(last uint64) bool {
 	return false
 }
 
-// flush completes all requests that are left. The device has none of them any more. q.mu is held.
+// flush completes all requests that are left, as flushed. The device will not complete them any
+// more. The caller holds q.mu.
 func (end *ending) flush() {
 	q := end.qp
 	for q.sq.len() > 0 {
@@ -274,8 +275,8 @@ func (end *ending) flush() {
 	q.win.all, q.win.free, q.win.bound = nil, nil, nil
 }
 
-// detach takes the window of a region away that ended with its queue pair. The region stays valid
-// for requests of this side.
+// detach takes from a region its window, which is destroyed with its queue pair. The region stays
+// valid for requests of this side.
 func (r *region) detach(w *window) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

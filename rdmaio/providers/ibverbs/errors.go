@@ -33,7 +33,7 @@ func (d *hardware) memoryError(what string, size int, err error) error {
 	return d.fail(what, err)
 }
 
-// queuePairError returns the error of the creation of a queue pair.
+// queuePairError returns the error for a queue pair that cannot be created.
 func (d *hardware) queuePairError(attr *abi.QPInitAttr, err error) error {
 	sends, recvs := attr.MaxSendWR, attr.MaxRecvWR
 	what := fmt.Sprintf("create a queue pair for %d send requests and %d Receives", sends, recvs)

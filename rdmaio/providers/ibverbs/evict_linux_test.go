@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The device knows local regions by their slab only. So Deregister of one that posted requests
-// name ends the connection: those requests fail, and the others are flushed.
+// The device knows local regions by their slab only. So if posted requests name a region,
+// Deregister makes its connection fail: those requests fail, and the others are flushed.
 func TestDeregisteredRegionOfPostedRequestsEndsTheConnection(t *testing.T) {
 	for _, queue := range []string{"send", "receive"} {
 		t.Run(queue, func(t *testing.T) {

@@ -149,7 +149,7 @@ func TestFailedCallsLeaveNothing(t *testing.T) {
 				r.host.Fail(fn, syscall.ENOSPC, skip, 1)
 				err := r.run(t)
 				if skip == 0 && fn != "ibv_alloc_mw" && !errors.Is(err, syscall.ENOSPC) {
-					// Without a window the provider goes on.
+					// Without a window the provider registers the memory instead.
 					t.Errorf("call %d of %s fails: %v, want ENOSPC", skip, fn, err)
 				}
 				if err := r.server.Close(); err != nil {
@@ -236,7 +236,7 @@ func TestAddressOfAnotherDeviceIsRefused(t *testing.T) {
 	if _, err := d.Listen(t.Context(), host.Device("first").Addr().String()+":0"); err == nil || !strings.Contains(err.Error(), "first") {
 		t.Errorf("listen at an address of the device first: %v", err)
 	}
-	// A listener at all addresses takes the requests of its own device only.
+	// A listener at all addresses takes only the requests of the device that made it.
 	ln, err := d.Listen(t.Context(), "0.0.0.0:2049")
 	c.must(err)
 	sd, err := open(server, nil, &noQuirks)

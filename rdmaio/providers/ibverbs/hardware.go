@@ -96,7 +96,8 @@ func (d *hardware) query() (err error) {
 	return nil
 }
 
-// tryWindow reports whether a memory window can be allocated: some drivers only say so.
+// tryWindow reports whether a memory window can be allocated. It tries, because some drivers only
+// claim to have windows.
 func (d *hardware) tryWindow() (bool, error) {
 	pd, err := d.lib.AllocPD(d.ctx)
 	if err != nil {

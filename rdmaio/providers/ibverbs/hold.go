@@ -9,11 +9,11 @@ import (
 )
 
 // A queue that the program shares with the kernel is mapped from the device's file. The kernel
-// gives it the first pages of the file that are free: a context's first completion queue is at page
-// 0. The library of siw, however, has the offset 0x90000, page 144, as its sign for "no mapping"
-// (SIW_INVAL_UOBJ_KEY in rdma/siw-abi.h). It destroys an object whose queue gets that page, and
-// returns an error without an errno. Every further object gets the same page, and fails, until
-// others are destroyed. With 128 requests in each queue that happens to the 17th queue pair.
+// gives it the first pages of the file that are free: a context's first completion queue is at the
+// page with number 0. The library of siw, however, uses the offset 0x90000, page 144, to mean "no
+// mapping" (SIW_INVAL_UOBJ_KEY in rdma/siw-abi.h). It destroys an object whose queue gets that
+// page, and returns an error without an errno. Every further object gets the same page, and fails,
+// until others are destroyed. With 128 requests in each queue that happens to the 17th queue pair.
 //
 // So the first device that is opened on a context takes the page by a completion queue. The last
 // device that is closed gives it back.

@@ -22,9 +22,10 @@ const (
 //
 //	not begun ── join ──> running ── returned ──> waiting for the peer ──> answered
 //
-// While it runs or waits, an end would wait, too. siw makes its TCP connection within rdma_connect:
-// the kernel tries that for two minutes if the peer does not answer. And over iWARP the kernel lets
-// rdma_disconnect and rdma_destroy_id wait until a connection request is answered.
+// While it runs or waits, closing the connection would wait, too. siw makes its TCP connection
+// within rdma_connect: the kernel tries that for two minutes if the peer does not answer. And over
+// iWARP rdma_disconnect and rdma_destroy_id wait in the kernel until a connection request is
+// answered.
 type joinCall struct {
 	begun    atomic.Bool   // it may run, or has run
 	returned chan struct{} // closed when it has returned

@@ -22,18 +22,18 @@ import (
 //   - over the TCP connection of a kernel (siw) a Write of no bytes. siw answers Reads of no bytes
 //     wrongly at times, and its kernel can be asked when TCP was acknowledged.
 //
-// None needs a key.
+// No kind of ping needs a key.
 type life struct {
 	qp    *queuePair
 	limit time.Duration // Config.PeerTimeout
-	heard time.Time     // of the last sign of the peer
+	heard time.Time     // when the peer last gave a sign
 	timer *time.Timer   // nil before the connection, and if there is no limit
 
 	path path // of the connection
 	deaf bool // the kernel cannot be asked about its TCP connection
 }
 
-// start begins to watch. The queue pair's lock is held.
+// start begins to watch. The caller holds the queue pair's lock.
 func (l *life) start(q *queuePair) {
 	l.heard = time.Now()
 	if l.limit = q.dev.cfg.PeerTimeout; l.limit > 0 {
@@ -41,14 +41,14 @@ func (l *life) start(q *queuePair) {
 	}
 }
 
-// stop ends the watch. The queue pair's lock is held.
+// stop stops the watch. The caller holds the queue pair's lock.
 func (l *life) stop() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
 }
 
-// checkPeer ends the queue pair if there was no sign of the peer within the limit, and pings the
+// checkPeer closes the connection if there was no sign of the peer within the limit, and pings the
 // peer after half of it.
 func (l *life) checkPeer() {
 	q := l.qp
@@ -105,7 +105,7 @@ func (l *life) ping() {
 	}
 }
 
-// ping posts a request of no bytes, unless one is outstanding. q.mu is held.
+// ping posts a request of no bytes, unless one is outstanding. The caller holds q.mu.
 func (q *queuePair) ping(op verbs.Opcode) {
 	if q.sq.barred || q.life.pinging() {
 		return
@@ -119,7 +119,7 @@ func (q *queuePair) ping(op verbs.Opcode) {
 	}
 }
 
-// pinging reports whether a ping is outstanding. q.mu is held.
+// pinging reports whether a ping is outstanding. The caller holds q.mu.
 func (l *life) pinging() bool {
 	q := l.qp
 	for i := q.sq.head; i < q.sq.tail; i++ {

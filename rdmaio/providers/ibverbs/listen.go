@@ -17,7 +17,7 @@ type listener struct {
 	addr  string
 	queue chan *connRequest
 	done  chan struct{} // closed when Close begins
-	gone  chan struct{} // closed when it has ended
+	gone  chan struct{} // closed when it has stopped
 
 	mu     sync.Mutex // held to close, and to add to queue
 	id     lib.ID
@@ -59,7 +59,7 @@ func (d *Device) listen(ctx context.Context, addr string) (*listener, error) {
 		err = d.otherDevice(at, f.Verbs)
 	}
 	if err == nil {
-		err = d.soft.Listen(l) // fails if the device was removed meanwhile
+		err = d.soft.Listen(l) // fails if the device has been removed
 	}
 	if err != nil {
 		l.Close()
@@ -74,7 +74,7 @@ func (l *listener) Addr() string { return l.addr }
 // handle implements cmObject. Requests come by Device.connectRequest.
 func (l *listener) handle(abi.CMEvent) {}
 
-// connectRequest handles a connection request. The rdma_cm_id of it is new.
+// connectRequest handles a connection request, which comes with a new rdma_cm_id.
 func (d *Device) connectRequest(e abi.CMEvent) {
 	c := newConnection(d, lib.ID(e.ID))
 	l, _ := d.objects.object(lib.ID(e.ListenID)).(*listener)

@@ -7,9 +7,10 @@ import (
 )
 
 // opening makes the first message of an initiator over iWARP arrive. Linux's siw answers the
-// connection request before it listens for messages: what reaches it in between lies unread until
-// more bytes come. So an initiator that has sent something, and has not heard of the peer, sends
-// Writes of no bytes (nudges), which have no effect on any peer. The queue pair's lock guards it.
+// connection request before it listens for messages: a message that arrives in between stays unread
+// until more bytes come. So an initiator that has sent something, and has not heard from the peer,
+// sends Writes of no bytes (nudges), which have no effect on any peer. The queue pair's lock guards
+// it.
 //
 //	silent ── first message ──> waiting ── nothing heard: nudge ──> waiting ──> ... ──> over
 //	   │                           └──── a sign of the peer: a last nudge ──────────────┤
@@ -37,8 +38,8 @@ func (o *opening) sent(q *queuePair) {
 	}
 }
 
-// heard ends the opening at a sign of the peer, which listens by now. A message that was sent
-// before may still lie unread, so a last nudge follows it. The caller holds the queue pair's lock.
+// heard completes the opening at a sign of the peer, which listens by now. A message that was sent
+// before may still be unread, so a last nudge follows it. The caller holds the queue pair's lock.
 func (o *opening) heard() {
 	switch {
 	case o.wait == 0 || o.wait == lastNudge:
@@ -50,7 +51,7 @@ func (o *opening) heard() {
 	}
 }
 
-// stop ends the opening. The queue pair's lock is held.
+// stop stops the opening and its nudges. The caller holds the queue pair's lock.
 func (o *opening) stop() {
 	o.wait = 0
 	if o.timer != nil {

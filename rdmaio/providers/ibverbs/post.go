@@ -52,7 +52,7 @@ func (q *queuePair) postSend(wrs []verbs.SendWR) (int, error) {
 	first := q.sq.tail
 	var err error
 	for i := range wrs {
-		// A request that bars the queue must not be in the ring behind a batch.
+		// A request that bars the queue must not follow a batch in the ring.
 		if q.sq.batch == postBatch || wrs[i].Opcode == verbs.LocalInvalidate {
 			if posted, failed := q.flushBatch(); failed != nil {
 				n := int(posted - first)
@@ -168,7 +168,8 @@ func (q *queuePair) prepareInvalidate(e *request) error {
 	return nil
 }
 
-// registered reports whether a key is of a valid region with a registration of its own.
+// registered reports whether a key belongs to a valid region that is registered itself, apart from
+// its slab.
 func (pd *domain) registered(key uint32) bool {
 	pd.mu.Lock()
 	defer pd.mu.Unlock()
@@ -198,7 +199,7 @@ func flags(f verbs.SendFlags) (to abi.SendFlags) {
 	return to
 }
 
-// enqueue adds request seq, the last one of the ring, to the batch. q.mu is held.
+// enqueue adds request seq, the last one of the ring, to the batch. The caller holds q.mu.
 func (q *queuePair) enqueue(seq uint64, wire abi.SendWR) {
 	e := q.sq.at(seq)
 	if e.signaled {
@@ -215,7 +216,7 @@ func (q *queuePair) enqueue(seq uint64, wire abi.SendWR) {
 }
 
 // flushBatch posts the batch: the last requests of the ring. It returns the number of the first
-// request that was not posted. These are removed if there is an error. q.mu is held.
+// request that was not posted. These are removed if there is an error. The caller holds q.mu.
 func (q *queuePair) flushBatch() (posted uint64, err error) {
 	n := q.sq.batch
 	if n == 0 {
@@ -255,7 +256,7 @@ func unposted(bad, base, size uintptr, n int) uint64 {
 	return 0
 }
 
-// postError returns the error of a post that the library refused. q.mu is held.
+// postError returns the error of a post that the library refused. The caller holds q.mu.
 func (q *queuePair) postError(err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOMEM):
@@ -294,7 +295,7 @@ func (q *queuePair) takesRequests() bool {
 	return true
 }
 
-// post posts a request of the provider: the last one of the ring. q.mu is held.
+// post posts a request of the provider: the last one of the ring. The caller holds q.mu.
 func (q *queuePair) post(seq uint64, wire abi.SendWR) error {
 	q.sq.internal++
 	if q.held.on {

@@ -60,7 +60,7 @@ func (q *queuePair) Resume() {
 	q.mu.UnlockNotify()
 }
 
-// arm arms the completion queue later. The queue pair's lock is held.
+// arm arms the completion queue later. The caller holds the queue pair's lock.
 func (p *progress) arm(q *queuePair) {
 	if p.timer == nil {
 		p.timer = time.AfterFunc(armWait, q.Resume)
@@ -69,7 +69,7 @@ func (p *progress) arm(q *queuePair) {
 	p.timer.Reset(armWait)
 }
 
-// stop stops the timer. The queue pair's lock is held.
+// stop stops the timer. The caller holds the queue pair's lock.
 func (p *progress) stop() {
 	if p.timer != nil {
 		p.timer.Stop()
@@ -78,7 +78,7 @@ func (p *progress) stop() {
 
 // arm makes the device send an event for the next completion, and handles those that came before.
 // Events are wanted for any completion: some devices make none for solicited Receives, or for
-// failed requests of a queue that is armed for solicited ones. q.mu is held.
+// failed requests of a queue that is armed for solicited ones. The caller holds q.mu.
 func (q *queuePair) arm() {
 	if q.armed || q.end.cleaned {
 		return

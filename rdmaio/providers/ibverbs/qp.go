@@ -17,8 +17,8 @@ import (
 //	    └──────────────────────────────┴───────────┴── begin ──> ending ── finish ──> ended
 //
 // begin is called with the lock held, by whoever sees the end first: a failed completion, an event,
-// Disconnect. finish runs on a goroutine of its own, because calls of the library block. It is in
-// the state ending that requests are flushed; verbs.StateError is entered at its end.
+// Disconnect. finish runs on a separate goroutine, because calls of the library block. It flushes
+// the requests in the state ending, and enters verbs.StateError when it is done.
 type queuePair struct {
 	soft.QueuePair
 	dev *Device
@@ -51,12 +51,12 @@ type queuePair struct {
 // sendQueue holds the posted requests of the send queue. The queue pair's lock guards it.
 type sendQueue struct {
 	ring[request]
-	reached  uint64 // one behind the last request with a completion
+	reached  uint64 // one past the last request with a completion
 	internal int    // requests that are the provider's own
-	limit    int    // the most of them
+	limit    int    // most such requests
 	batch    int    // the last requests, which are in the area and not posted yet
 	barred   bool   // a request that is sure to fail waits in the queue; nothing is posted
-	failed   bool   // a request has failed: those behind it are flushed
+	failed   bool   // a request has failed: the later ones are flushed
 }
 
 var (
@@ -235,8 +235,8 @@ func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved) }
 // Interrupt implements soft.Owner. It does nothing: no goroutine of the provider accesses memory.
 func (q *queuePair) Interrupt() {}
 
-// evict ends the queue pair if requests are posted that name the region, which complete with
-// verbs.StatusLocalProtection. It returns when the device uses the memory no more.
+// evict makes the queue pair fail if posted requests name the region. Those complete with
+// verbs.StatusLocalProtection. It returns when the device no longer uses the memory.
 func (q *queuePair) evict(r *region) {
 	q.mu.Lock()
 	q.poll()

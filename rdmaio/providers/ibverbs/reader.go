@@ -6,14 +6,14 @@ import (
 	"syscall"
 )
 
-// reader takes the events of one of the library's files, on a goroutine of its own.
+// reader takes the events of one of the library's files, on its own goroutine.
 type reader struct {
 	file *os.File
-	done chan struct{} // closed when the goroutine has ended
+	done chan struct{} // closed when the goroutine has returned
 }
 
-// newReader starts a reader. take takes one event and handles it. It returns false if there is
-// none, and must not wait. The poller reports a file once for the events that are there, so take
+// newReader starts a reader. take takes one event and handles it. It returns false if there is no
+// event, and must not wait. The poller reports a file once for the events that are there, so take
 // must not return false before it has found that there are no more.
 func newReader(fd int, name string, take func() bool) (*reader, error) {
 	f, err := pollable(fd, name)
@@ -43,7 +43,7 @@ func newReader(fd int, name string, take func() bool) (*reader, error) {
 // place: a signal interrupted the call.
 func again(err error) bool { return errors.Is(err, syscall.EINTR) }
 
-// close ends the goroutine and waits for it. The library's own file stays open.
+// close stops the goroutine and waits for it. The library's own file stays open.
 func (r *reader) close() {
 	if r != nil {
 		r.file.Close()

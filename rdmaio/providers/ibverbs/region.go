@@ -30,8 +30,8 @@ type region struct {
 	addr   uintptr // of buf
 	lkey   uint32  // for requests of this side
 	key    uint32  // for the peer, or 0
-	window *window // nil if it has none. Its queue pair's lock is held to change it, too
-	own    lib.MR  // 0 if it has none
+	window *window // nil: not bound. Changing it takes its queue pair's lock, too
+	own    lib.MR  // 0: not registered itself
 	sink   lib.MR  // a registration whose key Reads of this side use, or 0: see Device.sink
 }
 
@@ -101,7 +101,8 @@ func (r *region) Reregister(buf []byte, access verbs.Access) error {
 	return nil
 }
 
-// register makes the region valid: by a window, by a registration of its own, or without either.
+// register makes the region valid: by a window, by a registration, or, without remote rights, by
+// neither.
 func (r *region) register(s *slab, buf []byte, access verbs.Access, lkey uint32) error {
 	d := r.pd.dev
 	if access.Remote() && d.windows {
@@ -147,7 +148,7 @@ func (d *hardware) sink(pd *domain, s *slab, buf []byte, access verbs.Access) (l
 	return mr, abi.MR(uintptr(mr)).LKey, nil
 }
 
-// deregister ends a registration, if mr is not 0.
+// deregister removes a registration, if mr is not 0.
 func (d *hardware) deregister(mr lib.MR) error {
 	if mr == 0 {
 		return nil
@@ -172,7 +173,7 @@ func rights(access verbs.Access) (to abi.Access) {
 	return to
 }
 
-// renewable returns an error if the region cannot be registered again. r.mu is held.
+// renewable returns an error if the region cannot be registered again. The caller holds r.mu.
 func (r *region) renewable() error {
 	switch r.state {
 	case verbs.MRValid:
@@ -183,7 +184,7 @@ func (r *region) renewable() error {
 	return nil
 }
 
-// renew makes the region valid. r.mu is held.
+// renew makes the region valid. The caller holds r.mu.
 func (r *region) renew(buf []byte, access verbs.Access, lkey, key uint32) {
 	r.state, r.buf, r.access, r.addr, r.lkey, r.key = verbs.MRValid, buf, access, address(buf), lkey, key
 }
@@ -245,8 +246,8 @@ func (r *region) Deregister() error {
 	return err
 }
 
-// expire ends a registration that is not a window, and waits until requests of this side cannot use
-// it.
+// expire invalidates a region that is not bound to a window, and waits until requests of this side
+// cannot use it.
 func (r *region) expire(state verbs.MRState) error {
 	r.mu.Lock()
 	if r.state == verbs.MRDeregistered {
@@ -263,8 +264,8 @@ func (r *region) expire(state verbs.MRState) error {
 	return err
 }
 
-// evict ends the queue pairs on which requests are posted that name the region, and waits for that.
-// The region's memory has the key of its slab, so the device would still use it.
+// evict makes the queue pairs fail on which posted requests name the region, and waits for that. It
+// must, because the region's memory has the key of its slab, so the device would still use it.
 func (r *region) evict() {
 	if r.posted.Load() == 0 {
 		return

@@ -42,7 +42,8 @@ func (r *registry) isClosed() bool {
 	return r.ids == nil
 }
 
-// nextUser returns a number for a queue pair: never 0, and again only after all others.
+// nextUser returns a number for a queue pair: never 0, and one that was used comes again only after
+// all others.
 func (r *registry) nextUser() uintptr {
 	for {
 		if n := r.lastUser.Add(1); n != 0 {

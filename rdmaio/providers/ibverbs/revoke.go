@@ -15,7 +15,7 @@ type revocation struct {
 	left  atomic.Int32 // windows that are not invalid yet, and 1 until all are started
 	err   error        // set before the last of left is done
 	done  func(error)
-	owner *queuePair // its lock is held to count calls of done
+	owner *queuePair // calls of done are counted under its lock
 
 	ended chan struct{} // closed at the end
 }
@@ -99,7 +99,7 @@ func (ws *windows) revoke(v *revocation, regions []*region) {
 	}
 }
 
-// windowOf returns the window of a region that is bound to q, or nil. q.mu is held.
+// windowOf returns the window of a region that is bound to q, or nil. The caller holds q.mu.
 func (ws *windows) windowOf(r *region) *window {
 	q := ws.qp
 	r.mu.Lock()
@@ -110,7 +110,7 @@ func (ws *windows) windowOf(r *region) *window {
 	return r.window
 }
 
-// finishOne counts one part of a revocation as done. q.mu is held.
+// finishOne counts one part of a revocation as done. The caller holds q.mu.
 func (q *queuePair) finishOne(v *revocation) {
 	if v.left.Add(-1) > 0 {
 		return

@@ -23,7 +23,7 @@ func (o *openDevices) add(d *Device) {
 	o.of[d.ctx] = append(o.of[d.ctx], d)
 }
 
-// remove removes a Device, if it was added. No call of each uses it from then on.
+// remove removes a Device, if it was added. No later call of each uses it.
 func (o *openDevices) remove(d *Device) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -129,9 +129,10 @@ func (s *side) wait(n int) []verbs.WC {
 	return got
 }
 
-// The end that nothing else tests as a whole: a window is bound, a Send carries its key, the peer
-// is silent, and the revocation of the window waits behind the Send. The device gives up, the
-// queue pair fails, its requests are flushed, it is destroyed, and then everybody learns of it.
+// The one ending that no other test runs as a whole: a window is bound, a Send carries its key, the
+// peer is silent, and the window's revocation waits in the queue after the Send. The device gives
+// up, the queue pair fails, its requests are flushed, it is destroyed, and then all waiting calls
+// are answered.
 func TestSilentPeerDelaysRevocationUntilRetriesEnd(t *testing.T) {
 	f := openFake(t, abi.TransportIB, quirks.Quirks{}, Config{PeerTimeout: -1})
 	for range 20 {

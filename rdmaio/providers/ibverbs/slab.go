@@ -28,7 +28,7 @@ type span struct{ off, n int }
 
 func (s span) end() int { return s.off + s.n }
 
-// newSlab returns the accounting of a slab of so many bytes, a multiple of align.
+// newSlab returns the accounting for a slab that has size bytes, a multiple of align.
 func newSlab(size int) *slab { return &slab{free: []span{{0, size}}} }
 
 // nextSlab returns the size of the slab to add to a domain whose slabs have total bytes, for a
@@ -62,7 +62,7 @@ func (s *slab) take(size int) (off int, ok bool) {
 	return off, true
 }
 
-// give frees the buffer at an offset, and joins its range with free ones beside it.
+// give frees the buffer at an offset, and joins its range with adjacent free ones.
 func (s *slab) give(off int) {
 	at, _ := s.find(off)
 	u := s.used[at]

@@ -37,12 +37,12 @@ type windows struct {
 	bound map[uint32]*window
 }
 
-// nextKey returns the key of the next bind of a window: the program counts in its low byte.
+// nextKey returns the key for a window's next bind: the program increments its low byte.
 func nextKey(key uint32) uint32 { return key&^0xff | (key+1)&0xff }
 
 // bind makes a region valid by a window over a buffer in a slab. It returns false, without an
-// error, if the region needs a registration of its own. Unless the queue pair's configuration says
-// that keys travel by its Sends, bind waits until the key works.
+// error, if the region must be registered instead. Unless the queue pair's configuration says that
+// keys travel by its Sends, bind waits until the key works.
 func (ws *windows) bind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (bool, error) {
 	q := ws.qp
 	q.mu.Lock()
@@ -64,8 +64,8 @@ func (ws *windows) bind(r *region, s *slab, buf []byte, access verbs.Access, lke
 	return w != nil, err
 }
 
-// startBind posts the bind. It returns nil if the region needs a registration of its own. q.mu is
-// held.
+// startBind posts the bind. It returns nil if the region must be registered instead. The caller
+// holds q.mu.
 func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access, lkey uint32) (*window, error) {
 	q := ws.qp
 	if q.State() != verbs.StateConnected || q.end.begun || q.held.on {
@@ -100,8 +100,8 @@ func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access
 			Access: rights(access) &^ abi.LocalWrite,
 		},
 	}
-	// Entries of binds become free with a later request that is signaled. Where the peer
-	// invalidates all regions, only Sends of the caller would be.
+	// The entries that binds use become free with a later request that is signaled. If the peer
+	// invalidates all regions, only the caller's Sends would be signaled.
 	e.signaled = q.Cfg.MaxBoundMRs == 0 || q.sq.internal >= q.sq.limit/2
 	if err := q.post(seq, wire); err != nil {
 		q.win.free = append(q.win.free, w)
@@ -120,7 +120,7 @@ func (ws *windows) startBind(r *region, s *slab, buf []byte, access verbs.Access
 }
 
 // internalFull reports whether there is no space for a bind and the revocation of what it binds.
-// One entry is left for a ping. q.mu is held.
+// One entry is left for a ping. The caller holds q.mu.
 func (ws *windows) internalFull() bool {
 	q := ws.qp
 	return q.sq.internal+len(q.win.bound)+3 > q.sq.limit
@@ -139,8 +139,8 @@ func (ws *windows) instead(access verbs.Access) error {
 		ws.qp.Num(), len(ws.bound), ws.limit, verbs.ErrQueueFull)
 }
 
-// takeWindow returns a free window, or nil. It makes new ones before it uses the last ones again:
-// keys come again as late as possible. ws.qp.mu must be held.
+// takeWindow returns a free window, or nil. It makes new windows before it uses old ones again, so
+// that keys recur as late as possible. ws.qp.mu must be held.
 func (ws *windows) takeWindow() *window {
 	q := ws.qp
 	v := &q.win
@@ -167,7 +167,7 @@ func (ws *windows) oldest() *window {
 }
 
 // invalidated makes the region of a window invalid: nothing can access the memory through its key.
-// q.mu is held.
+// The caller holds q.mu.
 func (ws *windows) invalidated(w *window) {
 	q := ws.qp
 	r := w.region
@@ -195,7 +195,7 @@ func (ws *windows) invalidated(w *window) {
 	w.waiting = nil
 }
 
-// recycle makes a window free after its region was invalidated. q.mu is held.
+// recycle makes a window free after its region was invalidated. The caller holds q.mu.
 func (ws *windows) recycle(w *window) {
 	q := ws.qp
 	q.win.invalidated(w)
@@ -203,7 +203,7 @@ func (ws *windows) recycle(w *window) {
 	q.win.free = append(q.win.free, w)
 }
 
-// byPeer handles the invalidation of a key by the peer's SendWithInvalidate. q.mu is held.
+// byPeer handles the invalidation of a key by the peer's SendWithInvalidate. The caller holds q.mu.
 func (ws *windows) byPeer(key uint32) {
 	q := ws.qp
 	w := q.win.bound[key]

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// boundSides returns connected sides, of which the first one has so many windows.
+// boundSides returns connected sides. The first one has so many windows.
 func boundSides(t *testing.T, f *fakeNet, bound int) (c, s *side) {
 	t.Helper()
 	c = newSide(t, f.c, verbs.QPConfig{MaxBoundMRs: bound})
@@ -29,7 +29,7 @@ func (s *side) read(key uint32, from, to *region) verbs.Status {
 	return s.wait(1)[0].Status
 }
 
-// settle waits until the provider has no request of its own in the send queue.
+// settle waits until the send queue has no request of the provider's.
 func (s *side) settle() {
 	s.t.Helper()
 	s.until("the provider's requests complete", func(q *queuePair) bool { return q.sq.internal == 0 })
@@ -99,8 +99,8 @@ func TestWindowIsBoundWithEachKeyInTurn(t *testing.T) {
 	}
 }
 
-// If the peer invalidates all regions, this side has no signaled request of its own. Binds free
-// their entries of the send queue all the same.
+// If the peer invalidates all regions, this side posts no signaled request. Binds free their
+// entries of the send queue all the same.
 func TestPeerInvalidatesAllWindows(t *testing.T) {
 	for _, inRKey := range []bool{false, true} {
 		t.Run(fmt.Sprint("key in the field of Writes ", inRKey), func(t *testing.T) { peerInvalidatesAllWindows(t, inRKey) })
@@ -129,8 +129,7 @@ func peerInvalidatesAllWindows(t *testing.T, inRKey bool) {
 	}
 }
 
-// Regions for which there is no window have a registration of their own. Windows that become free
-// are used again.
+// Regions for which there is no window are registered. Windows that become free are used again.
 func TestRegionsBeyondTheWindowsAreRegistered(t *testing.T) {
 	f := openFake(t, abi.TransportIB, noQuirks, Config{})
 	c, s := boundSides(t, f, 3)
@@ -255,15 +254,15 @@ func TestPeerInvalidatesAWindowThatIsBeingRevoked(t *testing.T) {
 	if n := f.net.Objects().MWs; n > 2 {
 		t.Errorf("%d windows, want at most 2", n)
 	}
-	// No window is free twice: another region has another one, and a third region has none.
+	// No window is free twice: the second region has another window, and the third is without one.
 	second, third := c.region(64, remoteRW), c.region(64, remoteRW)
 	if second.window == nil || second.window == mr.window || third.window != nil {
 		t.Errorf("windows %p, %p and %p of three regions, want two different ones and none", mr.window, second.window, third.window)
 	}
 }
 
-// A Read of the peer's memory takes long, and nothing behind it is complete: binds whose windows
-// the peer invalidates fill the provider's part of the send queue. The caller's part stays the
+// A Read of the peer's memory takes long, and no later request is complete: binds whose windows the
+// peer invalidates fill the provider's part of the send queue. The caller's part stays the
 // caller's.
 func TestBindsLeaveSpaceForRequests(t *testing.T) {
 	f := openFake(t, abi.TransportIB, noQuirks, Config{})

@@ -19,8 +19,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// breaker is a file server that ends the connection of the first Calls that it gets, each
-// having been executed or not.
+// breaker is a file server that closes the connection of each of the first Calls that it gets,
+// whether or not it has executed the Call.
 type breaker struct {
 	rpctest.File
 	ends  int  // of connections, to come
@@ -129,7 +129,7 @@ func TestClientGivesUpAfterRetransmits(t *testing.T) {
 	}
 }
 
-// What the other end says of a Call is not a reason to make another connection.
+// An error that the other end reports about a Call is not a reason to make another connection.
 func TestErrorOfThePeerEndsTheCall(t *testing.T) {
 	w := rdmaiotest.New(t)
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
@@ -449,7 +449,7 @@ func TestSilentConnectionIsClosed(t *testing.T) {
 	})
 }
 
-// What Connected finds wrong is a failure to connect; no Call goes before it.
+// An error of Connected counts as a failure to connect; no Call is sent before Connected returns.
 func TestConnectedComesBeforeEachCall(t *testing.T) {
 	w := rdmaiotest.New(t)
 	b := breaks(w, 0, false)
@@ -472,7 +472,7 @@ func TestConnectedComesBeforeEachCall(t *testing.T) {
 	}
 }
 
-// Close ends Calls in whatever state: in progress, waiting for a connection, between two tries.
+// Close makes Calls fail in every state: in progress, waiting for a connection, between two tries.
 func TestCloseEndsCallsInEachState(t *testing.T) {
 	for _, serving := range []bool{true, false} {
 		w := rdmaiotest.New(t)
@@ -532,7 +532,7 @@ func TestCallsSurviveAConnectionThatCloses(t *testing.T) {
 	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) { clientStorm(t, w, 1) })
 }
 
-// The same with several connections, of which all are closed at a time.
+// The same with several connections, which are closed together.
 func TestCallsSurviveConnectionsThatCloseTogether(t *testing.T) {
 	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) { clientStorm(t, w, 3) })
 }

@@ -22,7 +22,7 @@ type requests chan *rdmaio.Request
 // ServeRPC implements rdmaio.Handler.
 func (h requests) ServeRPC(r *rdmaio.Request) { h <- r }
 
-// callIn makes a Call on a goroutine of its own and returns where its error comes.
+// callIn makes a Call on a new goroutine and returns the channel for its error.
 func callIn(ctx context.Context, c *rdmaio.Client) <-chan error {
 	failed := make(chan error, 1)
 	go func() {
@@ -137,8 +137,8 @@ func TestConnectionsShareOneQueue(t *testing.T) {
 	}
 }
 
-// A Call whose context ends in the queue leaves it, and says what it waited for. Close ends the
-// others.
+// A Call whose context is done while it is queued leaves the queue, and its error says what it
+// waited for. Close makes the others fail.
 func TestCallLeavesTheQueueWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -189,7 +189,7 @@ func TestCallLeavesTheQueueWithItsContext(t *testing.T) {
 	})
 }
 
-// Cancelled Calls hold the credits of all connections. The Calls in the queue go on when late
+// Cancelled Calls hold the credits of all connections. The Calls in the queue continue when late
 // replies free them, though no Call returns then.
 func TestLateRepliesServeTheQueue(t *testing.T) {
 	for _, version := range []int{1, 2} {

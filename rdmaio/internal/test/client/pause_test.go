@@ -55,8 +55,8 @@ func TestLostConnectionIsReplacedDespiteRejections(t *testing.T) {
 	}
 }
 
-// A server restart: connections without a reply of their own must not make Calls wait, or fail,
-// when others were useful.
+// A server restart: connections that never had a reply must not make Calls wait, or fail, when
+// others were useful.
 func TestUnusedConnectionsCauseNoPause(t *testing.T) {
 	for _, tt := range []struct{ conns, failures int }{{1, -1}, {2, -1}} {
 		synctest.Test(t, func(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// A Call whose context ends while a cancelled Call holds the only credit says so (R289). Close of
-// the server, whose handler does not answer, logs one warning.
+// If a Call's context is done while a cancelled Call holds the only credit, the error says so
+// (R289). Close of the server, whose handler does not answer, logs one warning.
 func TestWaitsAreExplained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)

@@ -31,7 +31,7 @@ func absent(w *rdmaiotest.World) {
 }
 
 // By default a Call fails with the first failed attempt to connect, as long as no connection was
-// made. The next Call makes an attempt of its own, after the first pause, which does not double.
+// made. The next Call makes another attempt, after the first pause, which does not double.
 func TestClientFailsWithoutServer(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		absent(w)
@@ -52,7 +52,7 @@ func TestClientFailsWithoutServer(t *testing.T) {
 // When an attempt has failed and no Call waits any more, there is no further attempt before the
 // next Call.
 func TestClientRestsAfterFailedCall(t *testing.T) {
-	for range 20 { // the Call ends before the pause begins, or after
+	for range 20 { // the Call returns before the pause begins, or after
 		synctest.Test(t, func(t *testing.T) {
 			w := rdmaiotest.New(t)
 			absent(w)
@@ -169,7 +169,7 @@ func TestClientDialFailures(t *testing.T) {
 }
 
 // Each failed attempt is logged with the address, how many failed in a row, the reason and the
-// pause. A connection ends the row. An attempt that Close ends is not logged.
+// pause. A connection resets the count. An attempt that Close cancels is not logged.
 func TestClientLogsFailedAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// Calls are cancelled at any moment: each ends once, replies reach the Calls they belong to, and in
-// the end all credits are free (R135, R291; T14, T64).
+// Calls are cancelled at any moment: each returns once, replies reach the Calls they belong to, and
+// in the end all credits are free (R135, R291; T14, T64).
 func TestCallsMayBeCancelledAtAnyMoment(t *testing.T) {
 	w := rdmaiotest.New(t)
 	w.Heads = true

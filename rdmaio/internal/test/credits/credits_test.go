@@ -127,7 +127,7 @@ func TestCancelledCallReturnsAtOnce(t *testing.T) {
 	if _, err := c.Call(context.Background(), rpctest.NullCall(2, 128)); !errors.Is(err, rdmaio.ErrXIDInUse) {
 		t.Errorf("XID 2 again: %v", err)
 	}
-	// Late, but without data for the dead key: the connection goes on.
+	// Late, but without data for the dead key: the connection stays up.
 	late.Reply(rdmaio.Message{Inline: rpctest.ReplyHeader(2).Buf}, nil)
 	go call(context.Background(), 3)
 	ok(<-h.Got)

@@ -31,7 +31,7 @@ func creditField(t *testing.T, w *rdmaiotest.World) {
 	o := p.Offer(8192, rdmaiotest.AnyAccess)
 	at := fmt.Sprintf("%08x %08x %016x", o.RKey(), 8192, o.RemoteAddr())
 	for _, c := range []struct {
-		name, rest string // the message behind the credit field
+		name, rest string // the message after the credit field
 		proc       uint32 // procedure of the answer
 	}{
 		{"MSG", " 00000000 00000000 00000000 00000000" + peertest.GoodCall, 0},

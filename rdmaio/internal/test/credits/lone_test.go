@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// Procedures of the server of lone Calls.
+// Procedures of the server that gets lone Calls.
 const (
 	loneEcho = iota
 	loneSlow // answers when it is released
@@ -128,8 +128,8 @@ func TestSecondCallDoesNotWaitForALoneOne(t *testing.T) {
 	})
 }
 
-// A context that ends while its caller waits in a read ends the Call soon, and nothing of the
-// stream is lost.
+// If the context is done while the caller waits in a read, the Call returns soon, and no byte of
+// the stream is lost.
 func TestContextEndsALoneCall(t *testing.T) {
 	eachLone(t, func(l *loneWorld) {
 		for i := range 8 {
@@ -168,7 +168,7 @@ func TestReverseCallRunsDuringALoneCall(t *testing.T) {
 	})
 }
 
-// Close at either side ends a lone Call.
+// Close at either side makes a lone Call fail.
 func TestCloseEndsALoneCall(t *testing.T) {
 	for _, byServer := range []bool{false, true} {
 		eachLone(t, func(l *loneWorld) {
@@ -191,7 +191,8 @@ func TestCloseEndsALoneCall(t *testing.T) {
 	}
 }
 
-// Lone Calls and others, with pauses, chunks, reverse Calls and contexts that end, all end.
+// Lone Calls and others, with pauses, chunks, reverse Calls and contexts that are cancelled, all
+// return.
 func TestLoneAndOtherCallsEnd(t *testing.T) {
 	eachLone(t, func(l *loneWorld) {
 		rounds := 400

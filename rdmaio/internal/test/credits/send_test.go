@@ -33,9 +33,9 @@ func TestRefusedSendIsNotCounted(t *testing.T) {
 	}
 }
 
-// Calls of several callers go out by one post, if there were others in progress. With one
-// processor all callers have brought theirs before the first of them comes back, unless the system
-// takes the processor away in between: such a run says nothing, so the best of five is judged.
+// Calls of several callers go out by one post, if there were others in progress. With one processor
+// all callers have brought theirs before the first one returns, unless the system takes the
+// processor away in between: such a run says nothing, so the best of five counts.
 func TestCallsShareAPost(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const callers = 8

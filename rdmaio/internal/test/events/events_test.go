@@ -112,7 +112,7 @@ func (d *diary) unfinished() bool {
 	return len(d.open) > 0
 }
 
-// count returns the number of events of a kind.
+// count returns how many events of a kind there were.
 func (d *diary) count(kind string) (n uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -124,7 +124,8 @@ func (d *diary) count(kind string) (n uint64) {
 	return n
 }
 
-// Both sides tell of calls of all shapes what they are, and the numbers are those of Stats.
+// Both sides report calls of all shapes, each with its shape, and the numbers are the same as in
+// Stats.
 func TestEventsTellOfCallsOfAllShapes(t *testing.T) {
 	rdmaiotest.EachInRealTime(t, func(t *testing.T, w *rdmaiotest.World) {
 		there, here := newDiary(t), newDiary(t)
@@ -270,7 +271,7 @@ func TestEventsTellOfWaiting(t *testing.T) {
 	there, here := newDiary(t), newDiary(t)
 	store := &rpctest.File{T: t, Data: rdmaiotest.Pattern(9000, 1)}
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		time.Sleep(100 * time.Microsecond) // so that others come meanwhile
+		time.Sleep(100 * time.Microsecond) // so that others arrive in that time
 		store.ServeRPC(r)
 	}), &rdmaio.Config{Credits: 1, Events: there.add})
 	c := w.Dial(&rdmaio.Config{Credits: 2, Events: here.add})

@@ -131,7 +131,7 @@ func withExtensions(x ...rdmaio.Extension) *rdmaio.Config {
 }
 
 // R322: properties, messages with flags and payload in both directions, an ERROR with a code of the
-// extension, an error with data in a header type of its own (R323), and the end of the connection.
+// extension, an error with data in its own header type (R323), and the end of the connection.
 func TestExtensionTalksToItsPeer(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		cx, sx := newHint("from the client"), newHint("from the server")
@@ -189,7 +189,8 @@ func TestExtensionTalksToItsPeer(t *testing.T) {
 	})
 }
 
-// An extension is not attached on a connection of version 1, and one side may have none (R222).
+// An extension is not attached on a connection of version 1, and works if the other side has no
+// extension (R222).
 func TestExtensionWithoutPeerIsNotAttached(t *testing.T) {
 	for _, versions := range [][]int{{1}, {2}} {
 		rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {

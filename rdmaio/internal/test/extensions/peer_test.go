@@ -117,7 +117,7 @@ func TestExtensionAnswersMessages(t *testing.T) {
 }
 
 // ERRORs about messages of an extension: R194, R211, R212. A code of the extension comes with its
-// data, and ERRORs that belong to no message of it are dropped.
+// data, and ERRORs that belong to none of its messages are dropped.
 func TestErrorsReachTheirExtension(t *testing.T) {
 	w := rdmaiotest.New(t)
 	x := newHint("")
@@ -296,7 +296,7 @@ func TestDoExcludesHandlers(t *testing.T) {
 }
 
 // A message that waits for a credit while SetLimits makes it too long comes back to its handler.
-// The connection goes on.
+// The connection stays up.
 func TestMessageThatBecomesTooLongComesBack(t *testing.T) {
 	const messages = 40
 	w := rdmaiotest.New(t)

@@ -88,7 +88,7 @@ func spoil(b []byte) {
 	}
 }
 
-// spoiled reports whether the content is still that of spoil.
+// spoiled reports whether the content is still what spoil wrote.
 func spoiled(b []byte) bool { return len(bytes.Trim(b, "\xee")) == 0 }
 
 // victim makes Calls while faults are injected, and checks the guarantees that hold nevertheless:
@@ -278,7 +278,7 @@ func TestCallsSurviveAFaultAtEachStep(t *testing.T) {
 	}
 }
 
-// isSilent reports whether only a time limit ends what a fault has stopped.
+// isSilent reports whether only a time limit completes the work that a fault has stopped.
 func isSilent(k fault.Kind) bool {
 	return k == fault.LoseCompletion || k == fault.StallRead || k == fault.LoseNotify
 }

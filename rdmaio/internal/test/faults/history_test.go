@@ -33,7 +33,7 @@ type registers struct {
 // swapBytes is the length of the opaque around a value, too long for any Send.
 const swapBytes = 9000
 
-// swapCall asks to put a value into a register; 0 is none.
+// swapCall asks to put a value into a register; 0 means no value.
 func swapCall(xid, key uint32, put uint64, inline bool) *rdmaio.Call {
 	e := rpctest.CallHeader(xid, rpctest.ProcWrite)
 	e.Words(key)
@@ -102,8 +102,8 @@ func swarm(seed uint64, tcp bool) fault.Config {
 
 // T2, T121, T126, R284, R286, R288: clients of one server swap values of registers, over
 // connections with all kinds of faults, and cancel some Calls. With a cache of replies each swap is
-// executed at most once, and not at all if the error says so. The history of each register
-// is linearizable: no reply belongs to another Call, and none is older than its Call.
+// executed at most once, and not at all if the error says so. The history of each register is
+// linearizable: no reply belongs to another Call, or is older than its Call.
 func TestHistoriesAreLinearizable(t *testing.T) {
 	for _, provider := range []string{"mem", "rdmatcp", "iwarp"} {
 		t.Run(provider, func(t *testing.T) {
@@ -170,7 +170,7 @@ func swarmKinds(tcp bool) map[fault.Kind]bool {
 func storm(t *testing.T, w *rdmaiotest.World, seed uint64) (lost int) {
 	const clients, callers, rounds, keys, ops = 2, 3, 6, 2, 8
 	g := &registers{t: t, vals: make(map[uint32]uint64), runs: make(map[uint64]int)}
-	work, ends := 200*time.Millisecond, int(seed%2)*2-1 // whether the server ends keys
+	work, ends := 200*time.Millisecond, int(seed%2)*2-1 // whether the server invalidates keys
 	w.Serve(replycache.New(g, &replycache.Config{Client: func(r *rdmaio.Request) string { return "all: no two use one XID" }}),
 		&rdmaio.Config{Credits: 4, WorkTimeout: work, RemoteInvalidate: ends})
 	var all [clients]*rdmaio.Client

@@ -68,7 +68,7 @@ func (s *store) ServeRPC(r *rdmaio.Request) {
 	r.Reply(e.Message(), nil)
 }
 
-// fsx is one run: a connection, the file, and a model of it.
+// fsx is one run: a connection, the file, and a model of the file.
 type fsx struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -78,7 +78,7 @@ type fsx struct {
 	xid   uint32
 	buf   []byte // for results and replies, reused
 	noise []byte // the data written
-	did   [7]int // counts of four kinds of reads, of writes, truncates, and connections with chunks
+	did   [7]int // counts: four kinds of reads, writes, truncates, and connections with chunks
 }
 
 const mostFile = 1<<20 + 3

@@ -204,8 +204,8 @@ func TestQueuePairsAreMadeForTheRegionsOfCalls(t *testing.T) {
 }
 
 // R264, R265, T80: on a device that cannot deny it, a peer invalidates a key although that was not
-// agreed. If the device reports it, the connection ends. If not, the Call goes on: its key is
-// invalid, as it would be in the end, and its memory is the caller's.
+// agreed. If the device reports it, the connection is closed. If not, the Call continues: its key
+// is invalid, as it would be in the end, and its memory is the caller's.
 func TestPeerInvalidatesAnyKeyOfADevice(t *testing.T) {
 	for m, reported := range map[fault.Manners]bool{fault.WindowsOnly: true, fault.WindowsOnly | fault.UnreportedInvalidate: false} {
 		t.Run(m.String(), func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// T129: the server's device is removed: all its connections end, and those of the clients, all keys
-// are invalid, and the server reports it and can be closed.
+// T129: the server's device is removed: all its connections are closed, at both ends, all keys are
+// invalid, and the server reports it and can be closed.
 func TestRemovedDeviceEndsAllConnections(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := rpctest.Silent{Got: make(chan *rdmaio.Request, 8)}

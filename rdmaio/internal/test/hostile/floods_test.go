@@ -26,8 +26,8 @@ func fill(b []byte) {
 }
 
 // T1, T2, T12, T50, T119, T122, T125, T128, A13 to A20: a peer on a bare socket repeats an attack
-// on a server thousands of times. Another client is served meanwhile. After the peer has gone, its
-// connections, goroutines and memory are released.
+// on a server thousands of times. Another client is served at the same time. After the peer has
+// gone, its connections, goroutines and memory are released.
 func TestServerSurvivesFloods(t *testing.T) {
 	many := 2000
 	if testing.Short() {
@@ -186,7 +186,7 @@ func underFlood(t *testing.T, attack func(t *testing.T, p *rdmaiotest.SocketPeer
 }
 
 // T3 to T5, T12, T63, T122: a server on a bare socket grants arbitrary credits, answers twice, and
-// sends errors and RDMA_DONE in between. The client's Calls are answered, no more of them are in
+// sends errors and RDMA_DONE in between. The client's Calls are answered, no more Calls are in
 // flight than it asked for, and memory does not grow.
 func TestClientSurvivesAnyGrants(t *testing.T) {
 	for _, legacy := range []bool{false, true} {

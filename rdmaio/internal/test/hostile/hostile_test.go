@@ -22,9 +22,9 @@ import (
 type outcome int
 
 const (
-	dropped   outcome = iota // no answer, the connection goes on
-	chunkErr                 // ERR_CHUNK, the connection goes on
-	versErr                  // ERR_VERS, the connection goes on
+	dropped   outcome = iota // no answer, the connection stays up
+	chunkErr                 // ERR_CHUNK, the connection stays up
+	versErr                  // ERR_VERS, the connection stays up
 	served                   // the message was good
 	brokenEnd                // the connection is down
 )
@@ -191,7 +191,7 @@ func repeat(s string, n int) (out string) {
 }
 
 // A flood of bad messages, each answered, until there are too many in a second: then the connection
-// ends, and others stay (R310; A19, T12, T128). Without MaxErrors it does not end.
+// is closed, and others stay up (R310; A19, T12, T128). Without MaxErrors it stays up, too.
 func TestErrorFloodEndsTheConnection(t *testing.T) {
 	for _, limit := range []int{0, 5, -1} {
 		w := rdmaiotest.New(t)
@@ -267,10 +267,10 @@ func hostileReply(t *testing.T, w *rdmaiotest.World, wait time.Duration, reply f
 	return c, err
 }
 
-// Bad Replies to a client end the RPC with the name of the rule. The connection goes on, unless the
-// peer sent more than a Receive takes, used memory in a way that was not offered, or invalidated a
-// key that it must not (R9, R16, R87, R119 to R123). A chunk without data may come back unused or
-// empty (RFC 8267 §6.4.1; R330).
+// A bad Reply to a client makes the RPC fail with the name of the rule. The connection stays up,
+// unless the peer sent more than a Receive takes, used memory in a way that was not offered, or
+// invalidated a key that it must not (R9, R16, R87, R119 to R123). A chunk without data may come
+// back unused or empty (RFC 8267 §6.4.1; R330).
 func TestEachBadReplyEndsItsCall(t *testing.T) {
 	// The Call's write list is 1 chunk of 1 segment at byte 20 to 44, its reply chunk follows at
 	// 48: the peer echoes both.

@@ -17,12 +17,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// causeRounds is the number of runs of a test of a cause: it is random which of two goroutines sees
-// the end first.
+// causeRounds is the number of times that a test of a cause runs, because it is random which of two
+// goroutines sees the end first.
 const causeRounds = 60
 
-// A server ends the connection by a longer Reply than was negotiated: the errors of the Call and of
-// the connection say so with both sizes.
+// A server makes the connection fail by a longer Reply than was negotiated: the errors of the Call
+// and the connection say so, with both sizes.
 func TestLongReplyIsNamed(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
@@ -83,8 +83,8 @@ func TestRefusedReadIsNamed(t *testing.T) {
 	})
 }
 
-// A peer whose faults end the connection gets the reason that it broke a rule, and a slow one that
-// it was too slow, instead of an ordinary goodbye.
+// A peer whose faults close the connection gets the reason that it broke a rule, and a slow one
+// that it was too slow, instead of an ordinary goodbye.
 func TestPeerHearsWhy(t *testing.T) {
 	hears := func(t *testing.T, p *peertest.Peer, want verbs.Status) {
 		t.Helper()

@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// R307: whatever word of a Reply an attacker changes, the RPC ends as before, or fails, or the
-// connection ends. No byte outside the offered memory changes, and nothing panics.
+// R307: whatever word of a Reply an attacker changes, the RPC succeeds as before, or fails, or the
+// connection is closed. No byte outside the offered memory changes, and nothing panics.
 func TestTamperedReplyHarmsNothing(t *testing.T) {
 	const words = 96 / 4
 	for at := range words {

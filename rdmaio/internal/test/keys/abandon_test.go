@@ -183,7 +183,7 @@ func TestImpatientCallersCostNoConnection(t *testing.T) {
 }
 
 // The memory that cancelled Calls leave is bounded: beyond that the keys are invalidated, and an
-// access of the peer ends the connection.
+// access by the peer closes the connection.
 func TestAbandonedMemoryIsBounded(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := rpctest.Silent{Got: make(chan *rdmaio.Request, 16)}

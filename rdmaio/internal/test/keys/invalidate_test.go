@@ -17,8 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// stubborn is a device whose keys, once given to a peer, cannot be ended but
-// with the connection.
+// stubborn is a device whose keys, once given to a peer, stay valid until the connection is closed.
 type stubborn struct {
 	verbs.Device
 	fired *int
@@ -114,7 +113,7 @@ func TestKeysEndBeforeResultsAreRead(t *testing.T) {
 	}
 }
 
-// R265: one side is enough to leave it off, and then each key is ended by its owner.
+// R265: one side is enough to switch it off, and then each key is invalidated by its owner.
 func TestEitherSideMayLeaveOffInvalidation(t *testing.T) {
 	off, on := &rdmaio.Config{RemoteInvalidate: -1, NonBlocking: true}, &rdmaio.Config{NonBlocking: true}
 	for name, c := range map[string]struct{ client, server *rdmaio.Config }{
@@ -153,8 +152,8 @@ func TestEitherSideMayLeaveOffInvalidation(t *testing.T) {
 	}
 }
 
-// R263, T79: of several keys the server ends one, and the client all others and
-// only those; each exactly once.
+// R263, T79: of several keys the server invalidates one, and the client all others and only those;
+// each exactly once.
 func TestServerEndsOneKeyOfSeveral(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		w.Serve(rpctest.Echo{Items: []int{2000, 1500}}, nil)
@@ -179,8 +178,8 @@ func TestServerEndsOneKeyOfSeveral(t *testing.T) {
 	})
 }
 
-// B19, R264: a server that ends the key of another Call in flight loses the connection: both Calls
-// fail, neither memory is the peer's any more.
+// B19, R264: a server that invalidates the key of another Call in flight loses the connection: both
+// Calls fail, and the peer can access neither Call's memory any more.
 func TestEndOfAnotherCallsKeyEndsTheConnection(t *testing.T) {
 	w := rdmaiotest.New(t)
 	ln, err := w.Server.Listen(context.Background(), "there")

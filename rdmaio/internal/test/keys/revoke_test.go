@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
-// revocations are those of a device. While hold is true they do not end, as with a peer that
-// acknowledges nothing.
+// revocations are a device's revocations. While hold is true they do not complete, as with a peer
+// that acknowledges nothing.
 type revocations struct {
 	mu    sync.Mutex
 	hold  bool
@@ -41,7 +41,7 @@ func (h *revocations) start(end func()) {
 	end()
 }
 
-// set sets hold. If it is false, the revocations that are held end.
+// set sets hold. If it is false, the held revocations complete.
 func (h *revocations) set(hold bool) {
 	h.mu.Lock()
 	h.hold = hold
@@ -70,7 +70,7 @@ func (h *revocations) count() int {
 }
 
 // overPlain runs a test over memory with devices that have the memory of hardware and whose queue
-// pairs are Revokers, in both versions. The revocations are those of the device with the name.
+// pairs are Revokers, in both versions. The revocations are the named device's.
 func overPlain(t *testing.T, device string, test func(t *testing.T, w *rdmaiotest.World, h *revocations)) {
 	for version := 1; version <= 2; version++ {
 		t.Run(fmt.Sprintf("version %d", version), func(t *testing.T) {
@@ -129,7 +129,8 @@ func TestRevocationDelaysItsCallOnly(t *testing.T) {
 	})
 }
 
-// The end of the connection ends the keys of a Call whose revocation the peer delays.
+// When the connection is closed, the keys of a Call become invalid although the peer delays their
+// revocation.
 func TestRevocationEndsWithTheConnection(t *testing.T) {
 	overPlain(t, "client", func(t *testing.T, w *rdmaiotest.World, h *revocations) {
 		w.Serve(&rpctest.File{T: t, Data: rdmaiotest.Pattern(20_000, 3)}, rdmaiotest.NoRemote())
@@ -153,7 +154,8 @@ func TestRevocationEndsWithTheConnection(t *testing.T) {
 	})
 }
 
-// Keys that cannot be revoked end the connection, before the caller has its memory back (R329).
+// Keys that cannot be revoked make this side close the connection, before the caller has its memory
+// back (R329).
 func TestFailedRevocationEndsTheConnection(t *testing.T) {
 	inj := fault.New(fault.Config{
 		Manners: fault.Plain, Revoke: func(end func()) { end() },
@@ -199,8 +201,8 @@ func TestKeyEndedByPeerIsNotRevoked(t *testing.T) {
 	})
 }
 
-// A server never waits for a peer to end the keys of a reply (Config.Legacy): it goes on serving
-// although revocations are delayed.
+// A server never waits until a reply's keys are revoked (Config.Legacy): it continues to serve
+// although a peer delays the revocations.
 func TestServerDoesNotWaitForRevocations(t *testing.T) {
 	h := &revocations{began: make(chan struct{}, 100)}
 	w := rdmaiotest.NewWith(t, rdmaiotest.Options{Wrap: func(name string, d verbs.Device) verbs.Device {

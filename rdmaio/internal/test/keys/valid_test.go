@@ -13,7 +13,7 @@ import (
 )
 
 // T81, R8: a key is valid on its own connection only. Used on another one it breaks that one and
-// touches nothing, and the Call goes on.
+// touches nothing, and the Call continues.
 func TestKeyIsValidOnItsConnectionOnly(t *testing.T) { rdmaiotest.Each(t, keyOfAnotherConnection) }
 
 func keyOfAnotherConnection(t *testing.T, w *rdmaiotest.World) {

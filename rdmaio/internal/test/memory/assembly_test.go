@@ -107,8 +107,8 @@ func TestGrowingCallsArrive(t *testing.T) {
 	})
 }
 
-// If a connection ends while a Call is growing, and others wait for memory, all of them end, and
-// their memory is released.
+// If a connection is closed while a Call is growing, and others wait for memory, all of them fail,
+// and their memory is released.
 func TestGrowingCallsEndWithTheConnection(t *testing.T) {
 	w := rdmaiotest.NewBare(t)
 	s := w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) { t.Error("a Call was delivered") }), nil)

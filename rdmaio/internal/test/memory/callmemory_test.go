@@ -68,8 +68,8 @@ func longCalls(ctx context.Context, c *rdmaio.Conn, proc uint32, n, most int) <-
 	return errs
 }
 
-// Memory for long replies is limited where it must be in place: further Calls wait, while others
-// go on. A Call that waits ends with its context, and with the connection.
+// Memory for long replies is limited where it must be in place: further Calls wait, while others go
+// on. A Call that waits fails when its context is done or the connection is closed.
 func TestReplyMemoryIsLimited(t *testing.T) {
 	const most, callers = 3 << 20, 10
 	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, limited map[string]*rdmaiotest.Limited) {
@@ -130,7 +130,8 @@ func TestReplyMemoryIsLimited(t *testing.T) {
 	})
 }
 
-// A cancelled Call takes no memory from others: what it leaves has a limit of its own.
+// A cancelled Call takes no memory from others, because the memory that it leaves has its own
+// limit.
 func TestCancelledCallTakesNoReplyMemory(t *testing.T) {
 	const most = 3 << 20
 	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, _ map[string]*rdmaiotest.Limited) {
@@ -177,7 +178,7 @@ func TestReplyChunkBeginsAtLargestReply(t *testing.T) {
 			proc       uint32
 			idempotent bool
 			reply      int
-			room       int // 0: none but that of inline replies
+			room       int // 0: only the space of inline replies
 			runs       int
 		}{
 			{7, true, 100, most, 1}, // nothing is known
@@ -259,7 +260,7 @@ func TestProcessLimitFailsTheCall(t *testing.T) {
 	})
 }
 
-// A server refuses a Call whose memory a limit of the process does not allow, and goes on.
+// A server refuses a Call whose memory a limit of the process does not allow, and stays up.
 func TestProcessLimitRefusesTheCall(t *testing.T) {
 	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, limited map[string]*rdmaiotest.Limited) {
 		const n = 1 << 20
@@ -306,8 +307,8 @@ func TestRemovedDeviceClosesTheConnectionAndRefusesNoCall(t *testing.T) {
 	}
 }
 
-// A connection that a limit of the process does not allow ends the attempts of a Client at once,
-// even if Calls wait for a server that restarts.
+// If a limit of the process does not allow a connection, a Client stops its attempts at once, even
+// if Calls wait for a server that restarts.
 func TestProcessLimitEndsAttempts(t *testing.T) {
 	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, limited map[string]*rdmaiotest.Limited) {
 		w.Serve(rpctest.Quick(nil), nil)

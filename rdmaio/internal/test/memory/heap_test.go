@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// noHeap is a device that registers only memory of its own.
+// noHeap is a device that registers only memory that it has allocated.
 type noHeap struct{ verbs.Device }
 
 func (d noHeap) Attributes() verbs.DeviceAttributes {

@@ -78,8 +78,8 @@ func TestCallsShareMaxConnMemory(t *testing.T) {
 	}
 }
 
-// MaxMemory limits all connections: a Call that finds none left is refused, the others go on, and
-// the memory is released.
+// MaxMemory limits all connections: a Call that finds none left is refused, the others continue,
+// and the memory is released.
 func TestConnectionsShareMaxMemory(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}

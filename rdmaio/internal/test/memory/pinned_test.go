@@ -55,7 +55,7 @@ func TestCallRegistersOneRegion(t *testing.T) {
 					call  *rdmaio.Call
 					n     int // bytes in memory with a key
 					keys  int
-					stage int // bytes that the server sends from memory of its own
+					stage int // bytes that the server copies to send them
 				}{
 					{"null", rpctest.NullCall(0, 100), 0, 0, 0},
 					{"small WRITE", rpctest.WriteCall(0, 0, data[:small]), 0, 0, 0},

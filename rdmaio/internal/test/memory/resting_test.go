@@ -17,7 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// memoryInUse returns the bytes of the heap and of stacks that are in use.
+// memoryInUse returns the bytes in use of the heap and the stacks.
 func memoryInUse() int {
 	var m runtime.MemStats
 	for range 3 { // the memory of a sync.Pool is freed by the second collection

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
-// together makes n Calls at a time, all of which are out when step is called.
+// together makes n Calls at a time. All are in flight when step is called.
 func together(t *testing.T, w *rdmaiotest.World, c *rdmaio.Conn, from uint32, n int, step func()) (errs []error) {
 	t.Helper()
 	errs = make([]error, n)

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// R309: the end of one large Call lets all Calls go on that waited for its memory, not only the
+// R309: when one large Call is done, all Calls continue that waited for its memory, not only the
 // first.
 func TestAllCallsGoOnThatWaitedForMemory(t *testing.T) {
 	w := rdmaiotest.New(t)

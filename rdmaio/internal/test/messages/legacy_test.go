@@ -19,7 +19,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// R104 to R107: with Legacy at both ends a result without offered memory arrives nevertheless: the
+// R104 to R107: if both ends have Legacy, a result without offered memory arrives nevertheless: the
 // client reads it and sends RDMA_DONE, and the server's key is invalidated. The same holds for a
 // whole long Reply.
 func TestLegacyReplyIsRead(t *testing.T) { rdmaiotest.Each(t, legacyReply) }
@@ -177,7 +177,7 @@ func TestPaddingIsSkipped(t *testing.T) {
 	w := rdmaiotest.New(t)
 	got := make(chan string, 1)
 	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
-		const at = 40 + 4 // behind the length word
+		const at = 40 + 4 // after the length word
 		n := int(binary.BigEndian.Uint32(r.Message[40:]))
 		skip := r.Padding.Skip(at, n)
 		got <- fmt.Sprintf("%d %q", skip, r.Message[min(at+skip, len(r.Message)):])

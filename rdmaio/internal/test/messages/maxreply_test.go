@@ -26,7 +26,7 @@ func TestReplyComesWithinMaxReply(t *testing.T) {
 		c := w.Dial(nil)
 		xid := uint32(0)
 		for _, tt := range []struct {
-			most, size, buf int // MaxReply, and the lengths of the reply and of ReplyBuf
+			most, size, buf int // MaxReply, and the lengths of reply and ReplyBuf
 			offered         bool
 		}{
 			{10_000, 10_000, 0, true},

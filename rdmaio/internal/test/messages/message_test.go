@@ -140,7 +140,7 @@ func TestRandomShapesArrive(t *testing.T) {
 	}
 }
 
-// A message that does not fit is an error at both sides, with its name, and the connection goes on
+// A message that does not fit is an error at both sides, with its name, and the connection stays up
 // (R101, R120; T52, T53, T56, T57).
 func TestMessageThatDoesNotFitIsNamed(t *testing.T) {
 	for _, c := range []struct {
@@ -199,7 +199,7 @@ func TestMessageThatDoesNotFitIsNamed(t *testing.T) {
 					t.Error("a result that did not fit was written in part")
 				}
 			}
-			// The connection goes on.
+			// The connection stays up.
 			call.Results, call.ReplyBuf = [][]byte{make([]byte, 4000), make([]byte, 4000)}, make([]byte, 8000)
 			if _, err := conn.Call(context.Background(), call); err != nil {
 				t.Errorf("the same with room enough: %v", err)
@@ -259,8 +259,8 @@ func TestMisuseIsRefused(t *testing.T) {
 }
 
 // R16: an answer that is not a Reply to the Call is not sent. The caller gets SYSTEM_ERR, which
-// says that the server is at fault. The handler gets ErrMessage, the log has the procedure, and
-// the connection goes on.
+// says that the server is at fault. The handler gets ErrMessage, the log has the procedure, and the
+// connection stays up.
 func TestAnswerThatIsNoReplyIsNotSent(t *testing.T) {
 	for name, bad := range map[string][]byte{
 		"a Call":               {0, 0, 0, 7, 0, 0, 0, 0},

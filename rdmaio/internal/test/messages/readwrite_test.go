@@ -77,7 +77,7 @@ func smallWriteIsInline(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// The read that ends the file has no data: the chunk comes back unused (R85, T55).
+// The read at the end of the file has no data: the chunk comes back unused (R85, T55).
 func TestReadOfNothingReturnsTheChunk(t *testing.T) { rdmaiotest.Each(t, readOfNothing) }
 
 func readOfNothing(t *testing.T, w *rdmaiotest.World) {

@@ -96,8 +96,8 @@ func upperLayerRefuses(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// T49, R74: the peer's memory is deregistered between the Call and the Read: the connection ends,
-// nothing is dispatched, others are served.
+// T49, R74: the peer's memory is deregistered between the Call and the Read: the connection is
+// closed, nothing is dispatched, others are served.
 func TestLateReadEndsTheConnection(t *testing.T) { rdmaiotest.Each(t, readComesLate) }
 
 func readComesLate(t *testing.T, w *rdmaiotest.World) {

@@ -42,7 +42,7 @@ func rawCallee(t *testing.T, cfg rdmaio.Config) (*peertest.Peer, *rdmaio.Conn) {
 }
 
 // A server gets bad answers to its Calls: the RPC fails with the name of the rule, and the
-// connection goes on and serves the next forward Call. An ERROR belongs to a reverse Call only if
+// connection stays up and serves the next forward Call. An ERROR belongs to a reverse Call only if
 // it has its XID (T73). Only messages that may be Calls are answered by header errors (R123).
 func TestBadReverseReplyFailsItsCall(t *testing.T) {
 	const xid = 0xcafe0001 // as the forward Calls have
@@ -95,7 +95,7 @@ func TestBadReverseReplyFailsItsCall(t *testing.T) {
 						t.Errorf("answer %v", got)
 					}
 				}
-				// A forward Call with the same XID, before the other has ended or after.
+				// A forward Call with the same XID, before the other is done or after.
 				p.Send(peertest.Bytes(t, peertest.Msg("")))
 				if got := p.Message(peertest.Patience); len(got) != 28+24 || got[11] != 32 {
 					t.Errorf("the forward Call was answered with %v", got)

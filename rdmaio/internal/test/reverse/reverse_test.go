@@ -165,7 +165,7 @@ func reverseInlineOnly(t *testing.T, w *rdmaiotest.World) {
 }
 
 // R124, R277, T118: a raw server that offers chunks without ReverseChunks gets ERR_CHUNK, and the
-// connection goes on.
+// connection stays up.
 func TestReverseChunkIsRefused(t *testing.T) {
 	w := rdmaiotest.New(t)
 	ran := 0
@@ -191,8 +191,8 @@ func TestReverseChunkIsRefused(t *testing.T) {
 	})
 }
 
-// R281, T117: a client without a handler, and one whose handler is busy, drop unrequested reverse
-// Calls, 10,000 of them (T119, B21). Forward Calls go on meanwhile.
+// R281, T117: a client without a handler, and one whose handler is busy, drop 10,000 unrequested
+// reverse Calls (T119, B21). Forward Calls are served at the same time.
 func TestUnrequestedReverseCallsAreDropped(t *testing.T) {
 	for _, serves := range []int{0, 3} {
 		t.Run(fmt.Sprint(serves), func(t *testing.T) {
@@ -291,7 +291,7 @@ func bothBusy(t *testing.T, w *rdmaiotest.World) {
 	}
 }
 
-// The end of the connection ends the Calls of both sides, and the errors say which may have run
+// When the connection is lost, the Calls of both sides fail, and the errors say which may have run
 // (R278: the owner of the next connection sends again; T120).
 func TestLostConnectionEndsCallsBothWays(t *testing.T) { rdmaiotest.EachVersion(t, reverseLost) }
 

@@ -94,7 +94,7 @@ func prove(t *testing.T, p *peer2.Peer, m hostauth.Method) {
 	}
 }
 
-// chatty is a Method without end: each end answers every message.
+// chatty is a Method that never finishes: each end answers every message.
 type chatty struct{}
 
 func (chatty) Start(hostauth.Info) (hostauth.Exchange, error) { return chatty{}, nil }
@@ -306,8 +306,8 @@ func (f fabric) rawAccept(t *testing.T, cfg *rdmaio.Config, run func(p *peer2.Pe
 }
 
 // R220, T106: a server that breaks the rules of host authentication is not dialed. One without host
-// authentication is, with HostAuthWanted. A message of the client that comes back to it is no proof
-// (reflection).
+// authentication is, with HostAuthWanted. A client's message that is reflected to it does not prove
+// anything.
 func TestHostileServerIsNotDialed(t *testing.T) {
 	h := rdmaiotest.NewHosts(t)
 	both := func(cfg *rdmaio.Config) { // one key at both ends
@@ -321,7 +321,7 @@ func TestHostileServerIsNotDialed(t *testing.T) {
 		kind   error
 		text   string
 		hurry  bool // the client's patience is short
-		wanted bool // it is no failure with HostAuthWanted
+		wanted bool // with HostAuthWanted, Dial succeeds
 	}{
 		"no property 6": {run: func(p *peer2.Peer) {
 			m := p.Next()
@@ -398,7 +398,7 @@ func (r refusing) Start(hostauth.Info) (hostauth.Exchange, error) {
 }
 
 // The first failure is the reason, also where a Call of the peer is received before the connection
-// ends. Notifications of the server come late, so that the Call arrives while the Method runs.
+// is closed. Notifications of the server come late, so that the Call arrives while the Method runs.
 func TestFirstFailureIsTheReason(t *testing.T) {
 	for name, open := range fabrics {
 		t.Run(name, func(t *testing.T) {

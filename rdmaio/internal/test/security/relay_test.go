@@ -170,7 +170,7 @@ func TestChangedPropertyIsNoticed(t *testing.T) {
 // whatever server, nor does what a server has sent.
 func TestReplayedExchangeIsRefused(t *testing.T) {
 	h := rdmaiotest.NewHosts(t)
-	f := fabrics["rdmatcp"](t) // without a binding, which would be a defence of its own
+	f := fabrics["rdmatcp"](t) // without a binding, which alone would stop the attack
 	var seen happened
 	cfg := rdmaiotest.AuthConfig(rdmaio.HostAuthRequired, rdmaiotest.Method(t, h.ServerKey()))
 	srv, served := f.listen(t, cfg)

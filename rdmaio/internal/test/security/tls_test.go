@@ -80,7 +80,7 @@ func TestHandlerHasTheCertificate(t *testing.T) {
 // with WaitForServer: another attempt would have the same.
 func TestTLSDisagreementFailsAtOnce(t *testing.T) {
 	open := func() *rdmatcp.Device {
-		config := tlstest.NewAuthority(t).Config() // each has an authority of its own
+		config := tlstest.NewAuthority(t).Config() // each has its own authority
 		return rdmaiotest.Opened(t, func() (*rdmatcp.Device, error) { return rdmatcp.Open(&rdmatcp.Config{TLS: config}) })
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -102,7 +102,7 @@ func TestTLSDisagreementFailsAtOnce(t *testing.T) {
 	}
 }
 
-// Two ends that differ in TLS, or in the protocol inside it, say so in either provider.
+// If the two ends differ in TLS, or in the protocol inside it, either provider's error says so.
 func TestProvidersNameADifferenceInTLS(t *testing.T) {
 	config := tlstest.NewAuthority(t).Config()
 	open := func(kind string) verbs.Device {

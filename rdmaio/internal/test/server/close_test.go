@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// T126: either end closes, or the link breaks, after each step of chunked Calls. Each Call ends
+// T126: either end closes, or the link breaks, after each step of chunked Calls. Each Call returns
 // once. No region, buffer or goroutine is left, as the world's Cleanup and TestMain check.
 func TestEitherEndMayCloseAtEachStep(t *testing.T) {
 	for _, who := range []string{"client", "server", "device"} {
@@ -31,8 +31,8 @@ func TestEitherEndMayCloseAtEachStep(t *testing.T) {
 	}
 }
 
-// closeAfter lets step requests of two Calls run, closes, and reports whether the Calls had ended
-// by then.
+// closeAfter lets step requests of two Calls run, closes, and reports whether the Calls had
+// returned by then.
 func closeAfter(t *testing.T, who string, steps int) (finished bool) {
 	w := rdmaiotest.New(t)
 	s := w.Serve(&rpctest.File{T: t, Data: rdmaiotest.Pattern(9000, 1)}, nil)

@@ -16,7 +16,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A server has MaxConns connections; further ones are rejected until one ends.
+// A server has MaxConns connections; further ones are rejected until one is closed.
 func TestConnectionsBeyondMaxConnsAreRejected(t *testing.T) {
 	w := rdmaiotest.New(t)
 	s := w.Serve(&rpctest.File{T: t}, &rdmaio.Config{MaxConns: 2})
@@ -48,8 +48,8 @@ func TestConnectionsBeyondMaxConnsAreRejected(t *testing.T) {
 	t.Error("no place for another connection")
 }
 
-// Handlers that block use MaxHandlers places over all connections. A Call that gets none is served
-// later, or never if its connection ends.
+// Handlers that block use MaxHandlers places over all connections. A Call that gets no place is
+// served later, or never if its connection is closed.
 func TestHandlersShareMaxHandlers(t *testing.T) {
 	w := rdmaiotest.New(t)
 	var mu sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// When a server refuses a Call, or ends a connection for a fault, its log has the peer and the
+// When a server refuses a Call, or closes a connection for a fault, its log has the peer and the
 // reason. ERR_CHUNK has no field for a reason, so the log is the only source.
 func TestRefusalsAreLogged(t *testing.T) {
 	const prefix = "cafe0001 00000001 00000020 "

@@ -94,9 +94,9 @@ func TestWaitingRequestsHaveNoGoroutine(t *testing.T) {
 	})
 }
 
-// Requests that wait for a handler when their connection ends never reach one, and delay nothing:
-// the server closes when the running handlers have answered, and another connection gets the shared
-// places.
+// Requests that wait for a handler when their connection is closed never reach one, and delay
+// nothing: the server closes when the running handlers have answered, and another connection gets
+// the shared places.
 func TestWaitingRequestsEndWithTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)

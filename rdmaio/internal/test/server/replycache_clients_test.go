@@ -208,7 +208,7 @@ func TestReplyCacheKeepsRunningCalls(t *testing.T) {
 }
 
 // A source is removed when all its replies are too old, or when there are too many sources; then
-// the one silent longest goes first.
+// the one silent longest is evicted first.
 func TestReplyCacheForgetsOldSources(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
@@ -311,7 +311,7 @@ func TestHostsOfANetworkAreOneSource(t *testing.T) {
 			}
 			synctest.Wait()
 		}
-		// 2001:db8::/64 had three Calls, of which two are kept; the others have one to two.
+		// 2001:db8::/64 had three Calls, and two are kept; the others have one to two.
 		wantStats(t, "after all", cache, replycache.Stats{Sources: 4, Entries: 6, Evicted: 1, Bytes: cache.Stats().Bytes})
 	})
 }

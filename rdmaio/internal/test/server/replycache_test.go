@@ -77,7 +77,7 @@ func TestRepeatedCallIsNotExecuted(t *testing.T) {
 			if got, err := rpctest.ReadReply(reply); err != nil || !bytes.Equal(got, h.Data) {
 				t.Errorf("try %d: %d bytes, %v", i, len(got), err)
 			}
-			h.File.Data = bytes.Clone(h.Data) // the reply kept is no part of it
+			h.File.Data = bytes.Clone(h.Data) // the cached reply does not share it
 		}
 		if n := h.times(7); n != 1 {
 			t.Errorf("executed %d times", n)

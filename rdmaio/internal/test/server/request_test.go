@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// A Request may be dropped. The server has all its memory back, that of a Call with chunks
-// included, and goes on. The caller waits, and its credit stays in use.
+// A Request may be dropped. The server has all its memory back, including the memory of a Call with
+// chunks, and stays up. The caller waits, and its credit stays in use.
 func TestRequestMayBeDropped(t *testing.T) {
 	w := rdmaiotest.New(t)
 	dropped := make(chan error, 2)
@@ -59,7 +59,8 @@ func TestRequestMayBeDropped(t *testing.T) {
 }
 
 // T60: a procedure without a Reply. The caller's deadline gives it its memory back, with no valid
-// key. The credit stays in use until the connection ends: such a protocol must count its credits.
+// key. The credit stays in use until the connection is closed: such a protocol must count its
+// credits.
 func TestProcedureMayHaveNoReply(t *testing.T) { rdmaiotest.EachVersion(t, callOnly) }
 
 func callOnly(t *testing.T, w *rdmaiotest.World) {
@@ -135,8 +136,8 @@ func TestPanicOfAHandlerCostsItsConnection(t *testing.T) {
 	}
 }
 
-// A handler that ends its goroutine, as t.Fatal does, costs its connection. Its place goes to the
-// Call that waits for it, and Close returns.
+// If a handler exits its goroutine, as t.Fatal does, its connection is closed. Its place goes to
+// the Call that waits for it, and Close returns.
 func TestHandlerEndsGoroutine(t *testing.T) {
 	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 		const calls = 4

@@ -18,7 +18,7 @@ import (
 )
 
 // counter executes Calls of rpcOf, counts how often by XID, and answers with as many bytes as the
-// third word says. It ends the connection of each Call whose number is in breaks: before the
+// third word says. It closes the connection of each Call whose number is in breaks: before the
 // answer, which is then made all the same.
 type counter struct {
 	t      *testing.T

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// preferring is a device with an inline size of its own.
+// preferring is a device that prefers an inline size.
 type preferring struct {
 	verbs.Device
 	size int
@@ -103,7 +103,7 @@ func TestBlocksComeInline(t *testing.T) {
 			t.Fatalf("the device prefers %d bytes", size)
 		}
 		for _, small := range []bool{false, true} {
-			server := &rdmaio.Config{InlineSend: size, InlineRecv: size} // those of w are less
+			server := &rdmaio.Config{InlineSend: size, InlineRecv: size} // w has smaller sizes
 			if small {
 				server = &rdmaio.Config{InlineSend: 4096, InlineRecv: 4096}
 			}

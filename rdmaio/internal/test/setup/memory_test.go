@@ -16,14 +16,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
-// conduct handles a message on one of the connections of a scripted server. It returns false
-// to end the connection.
+// conduct handles a message on one of a scripted server's connections. It returns false to close
+// the connection.
 type conduct func(p *peertest.Peer, m []byte) bool
 
 // ignores answers nothing.
 func ignores(*peertest.Peer, []byte) bool { return true }
 
-// drops ends the connection with the first message.
+// drops closes the connection at the first message.
 func drops(*peertest.Peer, []byte) bool { return false }
 
 // refuses answers by ERR_VERS of version 1, with this range.
@@ -35,7 +35,7 @@ func refuses(low, high uint32) conduct {
 	}
 }
 
-// refusesAndDrops ends the connection after the ERR_VERS.
+// refusesAndDrops closes the connection after the ERR_VERS.
 func refusesAndDrops(p *peertest.Peer, m []byte) bool {
 	refuses(1, 1)(p, m)
 	return false
@@ -52,10 +52,11 @@ func serves1(p *peertest.Peer, m []byte) bool {
 	return true
 }
 
-// scripted is a server whose connections follow a script, the last entry of it again and again.
+// scripted is a server whose connections follow a script. Its last entry serves all further
+// connections.
 type scripted struct {
 	mu    sync.Mutex
-	first []byte // version of the first message of each connection
+	first []byte // version of each connection's first message
 	peers []*peertest.Peer
 }
 
@@ -132,7 +133,7 @@ func (s *scripted) begins() []byte {
 	return slices.Clone(s.first)
 }
 
-// hangUp ends the last connection.
+// hangUp closes the last connection.
 func (s *scripted) hangUp() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +164,7 @@ func TestServerOfVersion1IsRemembered(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		does   conduct
-		failed []int // versions of the connections of the first Call that failed
+		failed []int // versions of the first Call's connections that failed
 	}{
 		{"no answer", ignores, []int{2}},
 		{"lost before an answer", drops, []int{2}},
@@ -244,8 +245,8 @@ func TestVersion2IsTriedAgainWithoutMemory(t *testing.T) {
 	}
 }
 
-// R185, R186: no version in common ends a Call with the range of the server. A server that names
-// the version that it has just refused costs a Call one more connection, and no loop.
+// R185, R186: without a common version a Call fails, and the error has the server's range. A server
+// that names the version that it has just refused costs a Call one more connection, not a loop.
 func TestCallEndsWithoutACommonVersion(t *testing.T) {
 	other := func(p *peertest.Peer, m []byte) bool {
 		v := uint32(3 - m[7])

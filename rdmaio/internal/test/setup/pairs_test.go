@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// pair is a server that answers each Call with a reply of as many bytes as the third word of the
-// Call says, and a client of it.
+// version2Pair starts a server that answers each Call with as many bytes as the Call's third word
+// says, and returns a connection to it.
 func version2Pair(t *testing.T, tcp bool, server, client *rdmaio.Config) *rdmaio.Conn {
 	t.Helper()
 	var sd, cd verbs.Device

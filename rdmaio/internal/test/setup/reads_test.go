@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// refusedThenServed sends Calls, each of which the server refuses by ERR_CHUNK, and then one that
-// it serves: the connection stays up.
+// refusedThenServed sends Calls that the server refuses by ERR_CHUNK, and then one that it serves:
+// the connection stays up.
 func refusedThenServed(t *testing.T, p *rdmaiotest.SocketPeer, calls ...[]byte) {
 	t.Helper()
 	for _, call := range calls {
@@ -33,7 +33,7 @@ func refusedThenServed(t *testing.T, p *rdmaiotest.SocketPeer, calls ...[]byte) 
 }
 
 // R118, R297, T124: where the peer serves no RDMA Reads a Call with a read chunk is refused at any
-// time, and the others go on.
+// time, and the others are served.
 func TestReadChunkIsRefusedWithoutReads(t *testing.T) {
 	w := rdmaiotest.NewBare(t)
 	w.Serve(rpctest.Quick(nil), nil)
@@ -94,7 +94,7 @@ func TestClientWithoutReadsMakesNoReadChunk(t *testing.T) {
 }
 
 // R118, T48: a chunk at addresses that the provider cannot name is refused in any list, and the
-// others go on.
+// others are served.
 func TestChunkAtUnknownAddressIsRefused(t *testing.T) {
 	w := rdmaiotest.NewBare(t)
 	w.Serve(rpctest.Quick(nil), nil)
@@ -104,7 +104,7 @@ func TestChunkAtUnknownAddressIsRefused(t *testing.T) {
 	var calls [][]byte
 	for i, lists := range [][]uint32{
 		{1, 40, 0x1234, 1000, 1, 0, 0, 0, 0},                         // a read chunk at 2^32
-		{1, 40, 0x1234, 1000, 0, 0xffffff00, 0, 0, 0},                // one that ends behind it
+		{1, 40, 0x1234, 1000, 0, 0xffffff00, 0, 0, 0},                // one that exceeds it
 		{0, 1, 1, 0x1234, 1000, 1, 0, 0, 0},                          // a write chunk
 		{0, 0, 1, 1, 0x1234, 1000, 0x80000000, 0},                    // a reply chunk
 		{1, 40, 0x1234, 0xffffffff, 0xffffffff, 0xffffffff, 0, 0, 0}, // past 2^64

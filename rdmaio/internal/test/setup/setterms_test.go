@@ -56,8 +56,8 @@ func TestRaisedSizesGoInline(t *testing.T) {
 }
 
 // R137, R297: there are no more concurrent RDMA Reads than negotiated, for any number of chunks and
-// Calls, and all data arrives. With none negotiated, one side refuses Calls that need some, and the
-// other makes none.
+// Calls, and all data arrives. If the negotiated depth is 0, one side refuses Calls that need
+// Reads, and the other makes no such Calls.
 func TestReadsKeepToTheNegotiatedDepth(t *testing.T) {
 	for _, limit := range []int{1, 2, 5} {
 		w := rdmaiotest.New(t)

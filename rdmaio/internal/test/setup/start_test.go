@@ -128,8 +128,8 @@ func TestAnswerDecidesTheVersion(t *testing.T) {
 	}
 }
 
-// Messages that are no answer are dropped, and the client goes on waiting: it ends with ErrNoAnswer
-// if none comes in time (T99), or with the reason if the connection is lost.
+// Messages that are not an answer are dropped, and the client continues to wait: it fails with
+// ErrNoAnswer if no answer comes in time (T99), or with the reason if the connection is lost.
 func TestMessagesThatAreNoAnswerAreDropped(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -182,7 +182,7 @@ func TestMessagesThatAreNoAnswerAreDropped(t *testing.T) {
 
 // The server speaks the version of the first message that it supports (R187, T23). To others it
 // answers ERR_VERS of 28 bytes with the range of its versions, the XID and the version copied (A1,
-// A2, R183, R195), and the client may go on with another version on the same connection. A first
+// A2, R183, R195), and the client may continue with another version on the same connection. A first
 // grant is answered by one (R174).
 func TestFirstMessageDecidesTheVersion(t *testing.T) {
 	const (
@@ -317,9 +317,9 @@ func TestFirstCallAfterFallbackIsSmallAndAlone(t *testing.T) {
 	})
 }
 
-// A message of another version on a connection whose version is fixed ends the connection (R188,
-// T101). A server answers it first by ERR_VERS with the version that is fixed. An ERROR may have
-// any version (A2): it is never answered, and ends no more than its Call.
+// A message of another version closes a connection whose version is fixed (R188, T101). A server
+// answers it first by ERR_VERS with the version that is fixed. An ERROR may have any version (A2):
+// it is never answered, and at most its Call fails.
 func TestChangeOfVersionEndsTheConnection(t *testing.T) {
 	const (
 		call1 = "00000009 00000001 00000008 00000000 00000000 00000000 00000000 00000009 00000000 00000002 000186a3 00000003 00000000 00000000 00000000 00000000 00000000"

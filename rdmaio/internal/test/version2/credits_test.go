@@ -219,8 +219,8 @@ func TestGrantAnswersNoGrant(t *testing.T) {
 	})
 }
 
-// Messages that get no answer give their credits back all the same: no number of them stops the
-// peer (R171, R181). The server's first word grants at most its ceiling (R167, R179).
+// Messages that get no answer return their credits all the same, so that however many cannot stop
+// the peer (R171, R181). The server's first word grants at most its ceiling (R167, R179).
 func TestUnansweredMessagesGiveCreditsBack(t *testing.T) {
 	for _, credits := range []int{1, 2, 5} {
 		for _, c := range []struct {

@@ -21,8 +21,8 @@ import (
 func mayRun(code rdmaio.PeerErrorCode) bool { return code < 1 || code > 7 }
 
 // A client acts on each ERROR: it sends the Call again with the same XID and another shape, at most
-// three times, or ends it with a PeerError that has the code and its numbers. The connection goes
-// on (R201, R202, R204, R205, R208, R210, R211; T72, T74, T75, T76).
+// three times, or returns a PeerError that has the code and its numbers. The connection stays up
+// (R201, R202, R204, R205, R208, R210, R211; T72, T74, T75, T76).
 func TestClientActsOnEachError(t *testing.T) {
 	writes := func(n int) func() *rdmaio.Call {
 		return func() *rdmaio.Call { return rpctest.WriteCall(9, 0, make([]byte, n)) }
@@ -135,8 +135,9 @@ func TestClientActsOnEachError(t *testing.T) {
 	}
 }
 
-// An ERROR that is cut, or has more bytes than its arm, ends its Call and nothing else (R211, R212,
-// T72); one without RESPONSE, too. One for another XID has no effect (T62), nor has a second one.
+// An ERROR that is cut, or has more bytes than its arm, makes its Call fail and nothing else (R211,
+// R212, T72); one without RESPONSE, too. One for another XID has no effect (T62), nor has a second
+// one.
 func TestBadErrorEndsItsCallAlone(t *testing.T) {
 	const head = "00000009 00000002 00080001 00000004 00000001 "
 	for _, c := range []struct {
@@ -372,7 +373,7 @@ func TestResultsFillTheirWriteChunks(t *testing.T) {
 }
 
 // T62, T63: a Reply to no Call, and the second Reply to one, are dropped. A Reply that breaks a
-// rule ends its Call, without an ERROR (R193, A8).
+// rule makes its Call fail, and no ERROR is sent (R193, A8).
 func TestBadReplyEndsItsCall(t *testing.T) {
 	for _, c := range []struct {
 		name   string

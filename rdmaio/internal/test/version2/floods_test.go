@@ -40,10 +40,10 @@ var floods2 = map[string]func(i uint32) peer2.Message{
 	},
 }
 
-// A peer with credits repeats a message thousands of times. Our end stays up, or a limit ends the
-// connection, and memory does not grow. The bytes in use stay the same. The bytes allocated are a
-// multiple of those sent, and 2000 for each message, which the test itself allocates (T12, T63,
-// T119, T127; R310).
+// A peer with credits repeats a message thousands of times. Our end stays up, or closes the
+// connection at a limit, and memory does not grow. The bytes in use stay the same. The bytes
+// allocated are a multiple of those sent, and 2000 for each message, which the test itself
+// allocates (T12, T63, T119, T127; R310).
 func TestFloodOfAMessageCostsNoMemory(t *testing.T) {
 	const many = 4000
 	for name, message := range floods2 {
@@ -80,7 +80,7 @@ func flood(t *testing.T, p *peer2.Peer, message func(i uint32) peer2.Message, ma
 		for p.Book.Out == 0 {
 			b := p.Peer.Message(time.Second)
 			if b == nil {
-				return n // the connection has ended, or grants bring no more credits (R176)
+				return n // the connection is closed, or grants bring no more credits (R176)
 			}
 			m, err := peer2.Parse(b)
 			if err == nil {
@@ -104,7 +104,7 @@ func flood(t *testing.T, p *peer2.Peer, message func(i uint32) peer2.Message, ma
 
 // 1000 connections that each open a continued message, and stop, take no more than
 // Config.MaxMemory. A client that came later is served, and after Config.WorkTimeout all of them
-// have ended, with their goroutines (T90, T127).
+// are closed, and their goroutines are gone (T90, T127).
 func TestThousandOpenSequencesKeepToMaxMemory(t *testing.T) {
 	many := 1000
 	if testing.Short() {

@@ -86,7 +86,7 @@ func fuzzSeeds() (list [][]byte) {
 // fuzzPeer sends the items of an input to our end.
 type fuzzPeer struct {
 	*peertest.Peer
-	xid    uint32 // of the last message of our end
+	xid    uint32 // of the last message that our end sent
 	memory *peertest.Offer
 	sent   int // bytes
 }
@@ -154,8 +154,8 @@ func (p *fuzzPeer) play(input []byte) {
 }
 
 // FuzzVersion2 sends any messages to a server or a client of ours. Our end must not panic, must
-// close without an error, and must give all memory back, and what it allocates meanwhile must be
-// bounded by the bytes sent. A server goes on to serve another client (R306, R310, T127).
+// close without an error, and must release all memory. All that it allocates until then must be
+// bounded by the bytes sent. A server continues to serve another client (R306, R310, T127).
 //
 //fuzz:floor 50 each execution makes a connection, with its goroutines
 func FuzzVersion2(f *testing.F) {
@@ -232,7 +232,7 @@ func fuzzServer(t *testing.T, w *rdmaiotest.World, cfg rdmaio.Config, input []by
 	return p.sent
 }
 
-// fuzzDialed plays the input to a client that makes Calls meanwhile.
+// fuzzDialed plays the input to a client that makes Calls at the same time.
 func fuzzDialed(t *testing.T, w *rdmaiotest.World, cfg rdmaio.Config, input []byte) int {
 	ln, err := w.Server.Listen(context.Background(), w.ListenAddr)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestPeerMayInvalidateTheNamedKey(t *testing.T) {
 }
 
 // A server invalidates exactly the key that the Call named, with the last Send of its Reply (R260),
-// and none if the Call named none (R261), or is answered by an ERROR.
+// and no key if the Call named none (R261), or is answered by an ERROR.
 func TestServerInvalidatesTheNamedKey(t *testing.T) {
 	for _, c := range []struct {
 		name  string

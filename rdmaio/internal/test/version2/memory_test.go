@@ -39,7 +39,8 @@ func sendQuietly(p *peer2.Peer, m peer2.Message) {
 }
 
 // Replies that are kept for Calls that come again (R209) count for Config.MaxMemory, over all
-// connections. Without memory the Call gets SYSTEM. The end of a connection frees them (R310).
+// connections. Without memory the Call gets SYSTEM. When a connection is closed, they are freed
+// (R310).
 func TestKeptRepliesCountAsMemory(t *testing.T) {
 	const reply = 40000
 	v2test.Each(t, "one connection", func(t *testing.T, w *rdmaiotest.World) {
@@ -111,8 +112,8 @@ func TestKeptReplyExpiresOnAnIdleConnection(t *testing.T) {
 	})
 }
 
-// The properties of a peer that this side does not know cost no memory after they were judged, and
-// those of a set that goes on count for Config.MaxMemory (R222, R310, R313).
+// Properties of a peer that this side does not know use no memory after they were checked. While
+// their set is not complete, they count for Config.MaxMemory (R222, R310, R313).
 func TestUnknownPropertiesCostNoMemory(t *testing.T) {
 	// set is one of many properties without a value, which are largest in memory.
 	set := func(more bool) peer2.Message {

@@ -190,7 +190,7 @@ func TestCallInPartsIsSentAgainWhole(t *testing.T) {
 }
 
 // T90, T127: continued messages that never end, on many connections, take no more than
-// Config.MaxMemory. Calls that fit inline are served meanwhile, on all of them.
+// Config.MaxMemory. Calls that fit inline are served at the same time, on all connections.
 func TestManyOpenSequencesKeepToMaxMemory(t *testing.T) {
 	v2test.Each(t, "40 connections", func(t *testing.T, w *rdmaiotest.World) {
 		a := new(rpctest.App)

@@ -188,8 +188,8 @@ func TestLongMessageGoesInParts(t *testing.T) {
 	}
 }
 
-// A message that does not belong to the sequence ends it, and both are discarded: a server answers
-// INVAL_FLAG (R156, T89, T91, T95). The next good Call is served.
+// A message that does not belong to the sequence interrupts it, and both are discarded: a server
+// answers INVAL_FLAG (R156, T89, T91, T95). The next good Call is served.
 func TestBrokenSequenceIsDiscarded(t *testing.T) {
 	part := func(xid uint32) peer2.Message { return peer2.Call(xid, rpctest.CallBytes(xid, 40)).Split(20)[0] }
 	last := func(xid uint32) peer2.Message { return peer2.Call(xid, rpctest.CallBytes(xid, 40)).Split(20)[1] }
@@ -199,7 +199,7 @@ func TestBrokenSequenceIsDiscarded(t *testing.T) {
 		list []peer2.Message
 		code uint32
 		xid  uint32
-		good bool // the sequence of 9 goes on after it
+		good bool // the sequence of 9 continues after it
 	}{
 		{"T89: a part of another Call", []peer2.Message{part(9), part(10)}, peer2.ErrFlag, 10, false},
 		{"T89: the last part of another Call", []peer2.Message{part(9), last(10)}, peer2.ErrFlag, 10, false},
@@ -345,8 +345,8 @@ func TestTooLongMessageIsPassedOver(t *testing.T) {
 	}
 }
 
-// A sequence that does not end within Config.WorkTimeout ends the connection, whether its parts
-// stop or go on (R162, T90).
+// A sequence that is not complete within Config.WorkTimeout closes the connection, whether or not
+// further parts arrive (R162, T90).
 func TestEndlessSequenceEndsTheConnection(t *testing.T) {
 	for _, more := range []bool{false, true} {
 		v2test.Each(t, fmt.Sprintf("Call, parts go on: %v", more), func(t *testing.T, w *rdmaiotest.World) {
@@ -518,7 +518,7 @@ func TestCallIsCancelledBetweenParts(t *testing.T) {
 	})
 }
 
-// An ERROR between the parts of our Call ends it, when all parts are sent (ADR 0049).
+// An ERROR between the parts of our Call makes it fail when all parts are sent (ADR 0049).
 func TestErrorBetweenPartsEndsTheCall(t *testing.T) {
 	v2test.Each(t, "SYSTEM", func(t *testing.T, w *rdmaiotest.World) {
 		p, conn := v2test.Client(t, w, peer2.Config{Ceiling: 1}, v2test.Config(rdmaio.Config{Continue: 1 << 20}))

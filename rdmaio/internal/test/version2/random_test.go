@@ -72,10 +72,10 @@ func randomMessage(r *rand.Rand, o *peertest.Offer, response bool) []byte {
 	return b[:min(len(b), 4096)]
 }
 
-// Whatever a peer sends, our end goes on or ends the connection: it does not hang, and what it
-// sends keeps the rules that the World's oracle checks, credits and keys among them. A server goes
-// on serving others. Each message without a credit may end the connection, so the peer waits for
-// credits.
+// Whatever a peer sends, our end stays up or closes the connection: it does not hang, and the
+// messages that it sends obey the rules that the World's oracle checks, among them credits and
+// keys. A server continues to serve others. Each message without a credit may close the connection,
+// so the peer waits for credits.
 func TestRandomMessagesHangNothing(t *testing.T) {
 	runs := uint64(60)
 	if testing.Short() {

@@ -29,7 +29,7 @@ type refusal struct {
 // T30, T32, T36 to T42, T46, T47, T51, T78, T87, T88).
 func TestBadMessageGetsItsError(t *testing.T) {
 	type seg = peertest.Segment
-	// read returns a read segment of a region of 8192 bytes.
+	// read returns a read segment in an 8192-byte region.
 	read := func(s seg, pos, n uint32) seg { s.Position, s.Length = pos, n; return s }
 	call := func() peer2.Message { return peer2.Call(badXID, rpctest.CallBytes(badXID, 40)) }
 	bad := func(code uint32, args ...uint32) refusal { return refusal{code: code, args: args} }

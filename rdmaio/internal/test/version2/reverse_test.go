@@ -18,7 +18,8 @@ import (
 
 // A client advertises the level of reverse Calls that it takes (R218), and acts by it: without a
 // handler they are dropped (R281, T117); without Config.ReverseChunks those with chunks are
-// refused, with chunks for results by REPLY_RESOURCE (R203, R207, R277, T118). Forward Calls go on.
+// refused, with chunks for results by REPLY_RESOURCE (R203, R207, R277, T118). Forward Calls are
+// still served.
 func TestClientActsByItsReverseLevel(t *testing.T) {
 	const none, inline, general = 0, 1, 2
 	rpc := func(n int) peer2.Message { return peer2.Call(9, rpctest.CallBytes(9, n)) }
@@ -209,7 +210,7 @@ func TestServerKeepsToTheReverseLevel(t *testing.T) {
 			if !bytes.Equal(m.Payload, want) {
 				t.Error("the reverse Call has other bytes")
 			}
-			v2test.Works(t, p, 9) // meanwhile, with the same XID
+			v2test.Works(t, p, 9) // in the meantime, with the same XID
 			p.Send(m.Unused(rpctest.ReplyBytes(9, 24)))
 			if r := <-done; r.Err != nil {
 				t.Error(r.Err)

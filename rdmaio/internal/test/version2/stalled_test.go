@@ -96,7 +96,7 @@ func TestPeerWithoutCreditForPartsIsLost(t *testing.T) {
 }
 
 // Credits that come one at a time, each before Config.WorkTimeout has passed, are progress: the
-// connection goes on for longer than that.
+// connection stays up for longer than that.
 func TestSlowCreditsAreProgress(t *testing.T) {
 	rdmaiotest.Steady(t, func(t *testing.T, w *rdmaiotest.World) {
 		const limit = time.Second

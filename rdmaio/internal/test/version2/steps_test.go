@@ -15,8 +15,8 @@ import (
 )
 
 // A continued Call with items and results, and its continued Reply, stop after each of their
-// messages: the Call is cancelled, or our end closes, or the peer does. The Call ends once, and no
-// memory, key or goroutine is left (R285, R289; T93). The World checks for the latter.
+// messages: the Call is cancelled, or our end closes, or the peer does. The Call returns once, and
+// no memory, key or goroutine is left (R285, R289; T93). The World checks for the latter.
 func TestContinuedCallStopsAtEachStep(t *testing.T) {
 	const parts = 3 // of the Call, and of the Reply
 	for _, how := range []string{"cancel", "Close", "peer"} {
@@ -70,7 +70,7 @@ func TestContinuedCallStopsAtEachStep(t *testing.T) {
 }
 
 // The same at a server: the handler's reply is released once, and memory is given back, wherever
-// the Call or the Reply stops. Shutdown ends, although the peer grants no credit for the rest.
+// the Call or the Reply stops. Shutdown returns, although the peer grants no credit for the rest.
 func TestServerStopsAtEachStep(t *testing.T) {
 	const parts = 3
 	for _, how := range []string{"Close", "Shutdown", "peer"} {

@@ -9,13 +9,13 @@ import (
 )
 
 // The XIDs of the message that a probe sends, and of the NULL that shows whether the connection
-// goes on.
+// stays up.
 const (
 	probeXID uint32 = 0xbad00000
 	aliveXID uint32 = 0xa11fe000
 )
 
-// closed, goesOn and silent end an answer.
+// closed, goesOn and silent are the last part of an answer: they say what became of the connection.
 const (
 	closed = "connection closed"
 	goesOn = "the connection stays up"
@@ -33,7 +33,7 @@ type probe struct {
 	saw    string
 }
 
-// runProbes sends each on a connection of its own and reports the answers.
+// runProbes sends each probe on its own connection and reports the answers.
 func runProbes(t *T, list []probe) {
 	deviations := 0
 	for _, p := range list {
@@ -51,8 +51,9 @@ func runProbes(t *T, list []probe) {
 	t.Say("%d probes, %d deviations", len(list), deviations)
 }
 
-// again tries a probe once more if the connection ends without the Terminate that is expected: siw
-// sometimes closes it before its Terminate is sent. A Terminate that never comes is a deviation.
+// again tries a probe up to four times, as long as the connection is closed without the expected
+// Terminate: siw sometimes closes it before its Terminate is sent. A Terminate that never comes is
+// a deviation.
 func again(p probe, try func() string) (saw string) {
 	for range 4 {
 		saw = try()
@@ -74,7 +75,7 @@ func reportProbe(t *T, p probe, saw string) bool {
 }
 
 // answer returns what the peer does. If it does not close the connection, and call is set, NULL is
-// called: its reply shows that the connection goes on.
+// called: its reply shows that the connection is up.
 func (w *wire) answer(call bool) string {
 	const (
 		patience = 5 * time.Second
@@ -189,8 +190,8 @@ var terminateErrors = map[uint16]string{
 	0x2001: "MPA, connection lost", 0x2002: "MPA, CRC error", 0x2003: "MPA, marker and length differ",
 }
 
-// terminate is the text of an error, as siw is expected to have it: the nibbles of layer and error
-// type in each other's place.
+// terminate returns the text of an error as siw is expected to send it: siw swaps the nibbles of
+// layer and error type.
 func terminate(code uint16) string { return "Terminate " + terminateErrors[code] }
 
 // terminateText describes a Terminate message.

@@ -49,7 +49,7 @@ func TestReplyText(t *testing.T) {
 	}
 }
 
-// The nibbles of layer and error type have changed places.
+// siw swaps the nibbles of layer and error type.
 func TestTerminateText(t *testing.T) {
 	for b, want := range map[string]string{
 		"21010300": "Terminate DDP, invalid QN",

@@ -56,7 +56,7 @@ func (c *callers) counts() (plain, secure int, session *oncrpc.TLSState) {
 	return c.plain, c.secure, c.session
 }
 
-// procedures returns the number of calls of each procedure of NFS version 3.
+// procedures returns the number of calls by procedure, for NFS version 3.
 func (c *callers) procedures() map[uint32]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *callers) procedures() map[uint32]int {
 	return list
 }
 
-// other returns the number of calls by procedure of the other programs and versions.
+// other returns the number of calls by procedure, for other programs and versions.
 func (c *callers) other() map[procedure]int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

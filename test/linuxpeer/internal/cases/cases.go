@@ -14,15 +14,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
 
-// Case is a case.
+// Case is one case: its name, its time limit, its function, and whether it needs its own guest.
 type Case struct {
 	Name string // Name is the family, a slash, and the rest; unique.
 	// Timeout limits the time of Run and its clean-up. If zero, the default is 30 s.
 	Timeout time.Duration
 	Run     func(t *T) // Run is the case.
 
-	// Own gives the case a guest of its own. The guest is ended after the case. Problems in the log
-	// of its kernel do not fail the case: it looks for those that it expects with [T.KernelLog].
+	// Own gives the case its own guest, which is shut down after the case. Problems in the log of
+	// its kernel do not fail the case: it looks for those that it expects with [T.KernelLog].
 	Own bool
 }
 
@@ -64,7 +64,7 @@ type Env struct {
 	Kernel string // Kernel is the release of the guest's kernel, such as "6.1.0-56-amd64".
 	Dir    string // Dir is the folder in which each case has a folder for its files.
 	Keep   bool   // Keep keeps the files of cases that passed.
-	Size   int64  // Size is the number of bytes of the tree that the cases nfs-tree copy.
+	Size   int64  // Size is the size in bytes of the tree that the cases nfs-tree copy.
 
 	// Start starts a guest: for a case that has its own, and after a case that has harmed the one
 	// that the others share.
@@ -74,11 +74,11 @@ type Env struct {
 	judged int // lines of its console that were judged
 }
 
-// Use makes g the guest that cases share. Close ends it.
+// Use makes g the guest that cases share. Close shuts it down.
 func (e *Env) Use(g *guest.Guest) { e.shared, e.judged = g, 0 }
 
-// Close ends the guest and returns the problems in its log that no case was blamed for. A case
-// that runs after Close gets a new guest.
+// Close shuts down the guest and returns the problems in its log that no case was blamed for. A
+// case that runs after Close gets a new guest.
 func (e *Env) Close() []guest.Problem {
 	if e.shared == nil {
 		return nil
@@ -202,7 +202,8 @@ func (e *Env) files(t *T, status Status, console []string) error {
 	return nil
 }
 
-// perform runs the case and its clean-up. A case that does not end with its context is abandoned.
+// perform runs the case and its clean-up. A case that does not return when its context is done is
+// abandoned.
 func (t *T) perform(c Case) {
 	done := make(chan struct{})
 	go func() {
@@ -238,7 +239,7 @@ func wait(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// stopped is the value with which a case's methods end its goroutine.
+// errStopped is the value with which a case's methods panic to stop its goroutine.
 var errStopped = errors.New("stopped")
 
 // protect calls f, and makes a panic a failure.

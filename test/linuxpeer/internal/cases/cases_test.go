@@ -50,7 +50,7 @@ func TestSetCIHasOneOfEachKind(t *testing.T) {
 	}
 }
 
-// A case ends by each of its methods, and its clean-up runs in reverse order after all of them.
+// Each method that stops a case does so, and the case's clean-up runs in reverse order afterwards.
 func TestEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -126,7 +126,7 @@ func TestEndOfRunCutsCaseInProgress(t *testing.T) {
 	}
 }
 
-// A run that has ended starts no guest for a case, and the case is cut.
+// A run that is over starts no guest for a case, and the case is cut.
 func TestEndOfRunBeforeGuestStarts(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("the run has ended"))

@@ -11,7 +11,7 @@ const (
 	procError
 )
 
-// noAnswer and errChunk are answers after which the connection goes on.
+// noAnswer and errChunk are answers after which the connection stays up.
 const (
 	noAnswer = "no answer; " + goesOn
 	errChunk = "ERR_CHUNK; " + goesOn

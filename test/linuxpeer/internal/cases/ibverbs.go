@@ -101,18 +101,18 @@ func (d verbsDevice) works(t *T, what string) {
 	t.Report(Finding{What: "the provider ibverbs on " + d.name + ": " + what, Saw: "works"})
 }
 
-// judge fails a case with a guest of its own for problems in the kernel's log.
+// judge fails a case that has its own guest for problems in the kernel's log.
 func (t *T) judge() {
 	for _, p := range guest.JudgeLog(t.KernelLog()) {
 		t.blame(p.String())
 	}
 }
 
-// resources returns the numbers of the device's objects of all processes and of the kernel.
+// resources returns how many objects all processes and the kernel have at the device.
 func (d verbsDevice) resources(t *T) string { return t.Run("rdma", "resource", "show", d.name) }
 
 // leavesNothing makes the case wait at its end until the device has the objects that it had before.
-// The kernel's NFS server ends a connection some time after its peer.
+// It waits because the kernel's NFS server closes a connection some time after its peer.
 func (t *T) leavesNothing(d verbsDevice) {
 	before := d.resources(t)
 	t.Cleanup(func() {

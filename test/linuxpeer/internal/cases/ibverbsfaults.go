@@ -39,7 +39,7 @@ func (d verbsDevice) list() string {
 	return quoted(d.nfs3("ls", nfsRDMA, mountd, d.addr+":/export"))
 }
 
-// asNone makes a command of the shell one of a user without rights.
+// asNone returns a shell command that runs command as a user without rights.
 func asNone(command string) string {
 	return "start-stop-daemon -S -c none -x /usr/bin/sh -- -c " + quoted([]string{command})
 }

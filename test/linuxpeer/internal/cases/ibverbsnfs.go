@@ -14,8 +14,8 @@ const (
 	verbsMount = 20051 // MOUNT over TCP
 )
 
-// nfs3 returns a command line of nfs over a device of the guest. The ports are those of NFS
-// and of MOUNT.
+// nfs3 returns a command line of nfs over a device of the guest. The ports are the NFS server's and
+// the MOUNT server's.
 func (d verbsDevice) nfs3(command string, port, mountPort int, args ...string) []string {
 	argv := []string{
 		"nfs", command, "-provider", "ibverbs=" + d.name, "-port", fmt.Sprint(port), "-mountport", fmt.Sprint(mountPort),

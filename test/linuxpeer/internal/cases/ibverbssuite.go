@@ -53,7 +53,7 @@ type verbsSuite struct {
 	repeated []string
 }
 
-// The outcomes of a case of the suite.
+// The outcomes of one case in the suite.
 const (
 	suitePass  = "PASS"
 	suiteFail  = "FAIL"
@@ -87,7 +87,7 @@ func suiteResult(name, out string) suiteOutcome {
 	return o
 }
 
-// run runs each case in its own process, so that one that hangs costs no other.
+// run runs each case in its own process, so that one that hangs does not stop the others.
 func (s *verbsSuite) run() {
 	names := s.names()
 	known := verbsKnown[s.device.kind]

@@ -10,7 +10,7 @@ import (
 )
 
 // kernelFaults sends messages on which the server runs into a WARNING or a BUG of the kernel. The
-// last one ends a thread of the server for good.
+// last one kills a thread of the server for good.
 func kernelFaults(t *T) {
 	answered := []string{nullAnswered, errChunk, "ERR_CHUNK; " + closed}
 	const stag = 0x00112233

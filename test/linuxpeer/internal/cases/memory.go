@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// memoryProbes address memory of rping: its client says in its first message where its buffer is,
-// and then waits. The kernel's server gives no STag to anybody.
+// memoryProbes access memory of rping, because the kernel's server gives no STag to its peers.
+// rping's client says in its first message where its buffer is, and then waits.
 func memoryProbes(t *T) {
 	type target struct {
 		stag uint32

@@ -140,8 +140,8 @@ func mpaConnect(t *T) {
 	t.Say("%d requests", len(mpaTable()))
 }
 
-// mpaExchange sends a request and returns the reply without its key, nothing if the connection ends
-// without one.
+// mpaExchange sends a request and returns the reply without its key, or nothing if the connection
+// is closed without a reply.
 func mpaExchange(t *T, conn net.Conn, request []byte) []byte {
 	// siw wants the request in one piece, and nothing after it until its reply.
 	_, err := conn.Write(append([]byte(mpaRequestKey), request...))
@@ -224,9 +224,9 @@ func mpaCallNull(t *T, conn net.Conn, crc bool) {
 // zeroWrite is an RDMA Write of no bytes, the last segment of its message (RFC 5040 §4.3).
 const zeroWrite = "c140 00000001 0000000000000000"
 
-// readNudging fills b. siw replies before it is ready to receive: an FPDU that arrives at once lies
-// unread until more arrives. So readNudging sends the nudge, which changes nothing, when no answer
-// comes.
+// readNudging fills b. siw replies before it is ready to receive, so an FPDU that arrives at once
+// stays unread until more bytes arrive. readNudging therefore sends the nudge, which changes
+// nothing, if no answer comes.
 func readNudging(conn net.Conn, b, nudge []byte) (n int, err error) {
 	for range 50 {
 		if err := conn.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {

@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// mpaClose ends connections of the peer-to-peer model between the reply and the first FPDU, the
-// initiator's RTR indication, until the kernel's iw_cm stops with a BUG: it takes the end of a
-// connection that is not established yet for an impossible state. The guest is useless after it.
+// mpaClose closes connections of the peer-to-peer model between the reply and the first FPDU, the
+// initiator's RTR indication, until the kernel's iw_cm stops with a BUG, because it considers the
+// close of a connection that is not established yet an impossible state. The guest is useless
+// afterwards.
 func mpaClose(t *T) {
 	const most = 50
 	finding := Finding{

@@ -46,7 +46,7 @@ func nullCall(xid, program, version uint32) []byte {
 	return b
 }
 
-// nullReply returns the successful Reply to it.
+// nullReply returns the successful Reply to such a Call.
 func nullReply(xid uint32) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, xid), unhex("00000001 00000000 00000000 00000000 00000000")...)
 }

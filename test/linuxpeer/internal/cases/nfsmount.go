@@ -30,7 +30,7 @@ func export(t *T) nfs3.Handle {
 	return root
 }
 
-// nfsMountd gets the handle of the export, and none of a folder that is not exported.
+// nfsMountd gets a handle for the export, and an error for a folder that is not exported.
 func nfsMountd(t *T) {
 	root := export(t)
 	if n := len(root.Data); n == 0 || n > nfs3.HandleSize {

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
 
-// namespace runs a script in a network of its own, where the ports of NFS, MOUNT and rpcbind are
-// free, and with a /run of its own for rpcbind. Processes of the script end with it.
+// namespace runs a script in its own network namespace, where the ports of NFS, MOUNT and rpcbind
+// are free, and with its own /run for rpcbind. Processes of the script end with it.
 func namespace(t *T, script string) guest.Result {
 	const ip = "/usr/bin/ip" // busybox has one without namespaces
 	t.Run(ip, "netns", "add", "own")

@@ -42,7 +42,7 @@ func nfsTransfer(t *T, crc bool, size, depth int) {
 	info, err := c.FSInfo(t.Context(), c.root)
 	t.Must(err)
 	data, block := random(size), int(min(info.Wtmax, info.Rtmax))
-	if crc && depth > 1 { // less to send again each time that siw ends the connection: see below
+	if crc && depth > 1 { // less to send again each time that siw closes the connection: see below
 		block = 16 << 10
 	}
 	up, down := upload(t, c, data, block, depth)
@@ -50,7 +50,7 @@ func nfsTransfer(t *T, crc bool, size, depth int) {
 	if n.ReadChunks == 0 || n.WritesUsed == 0 || n.ErrorMessages > 0 {
 		t.Errorf("%v: expected chunks both ways", n)
 	}
-	// siw misreads a CRC that comes in two TCP segments, and ends the connection. How TCP's bytes
+	// siw misreads a CRC that comes in two TCP segments, and closes the connection. How TCP's bytes
 	// come in segments is for QEMU to decide.
 	faults := strings.Count(strings.Join(t.KernelLog(), "\n"), "siw: crc error")
 	if int(s.Lost) > faults {
@@ -71,7 +71,7 @@ func nfsRecovery(t *T, crc bool) {
 	c := mountNFS(t, crc, false, cutter.Addr())
 	upload(t, c, random(8<<20), 64<<10, 16)
 	s := c.conn.Stats()
-	// With CRCs siw ends some connections before it is their turn.
+	// With CRCs siw closes some connections before the cutter does.
 	if n := cutter.Cuts(); n == 0 || n < 3 && !crc || s.Connects < 4 {
 		t.Errorf("%d connections cut, expected 3; %+v", n, s)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs/page"
 )
 
-// DefaultSize is the usual number of bytes of the tree that the cases nfs-tree copy.
+// DefaultSize is the usual size in bytes of the tree that the cases nfs-tree copy.
 const DefaultSize = 24 << 20
 
 // treeCases copy a tree to the kernel's server and back with the command of nfs/cmd/nfs.
@@ -36,8 +36,8 @@ type treeCopy struct {
 	port            int // of the guest
 }
 
-// nfsTree copies a tree both ways. Each copy is cut in the middle and then resumed. The digests of
-// the trees are those of the guest and of the host.
+// nfsTree copies a tree both ways. Each copy is cut in the middle and then resumed. Guest and host
+// must compute the same digest of the tree.
 func nfsTree(t *T, transport string, port int) {
 	root, err := page.Root()
 	t.Must(err)
@@ -121,7 +121,8 @@ func (c *treeCopy) cut(after int64, command, from, to string) time.Duration {
 }
 
 // besideKernel copies a tree within the guest, by the command of nfs/cmd/nfs and by cp on a mount
-// of the kernel, and says how long each took. It is no test: it runs only with -size.
+// of the kernel, and says how long each took. It measures rather than tests, so it runs only with
+// -size.
 func besideKernel(t *T, transport string, port int) {
 	if t.env.Size == DefaultSize {
 		t.Skipf("it measures: choose the size with -size")

@@ -21,7 +21,7 @@ func perftestCommand(program, port string, n int, more ...string) []string {
 	return append(options, more...)
 }
 
-// perftestTo is the client of a server of perftest in the guest.
+// perftestTo is the client of a perftest server in the guest.
 func perftestTo(t *T, program string, op verbs.Opcode) {
 	const n = 500
 	server := t.Background(perftestCommand(program, fmt.Sprint(perftestPort), n)...)
@@ -47,7 +47,7 @@ func perftestTo(t *T, program string, op verbs.Opcode) {
 	t.Say("version %s: %d messages%s", res.Version, n, text)
 }
 
-// perftestFrom is the server of a client of perftest in the guest.
+// perftestFrom is the server for a perftest client in the guest.
 func perftestFrom(t *T, program string, op verbs.Opcode) {
 	const n = 1000
 	dev := device(t, false)
@@ -84,7 +84,7 @@ func perftestEnd(t *T, p *Process, n int) {
 	}
 }
 
-// perftestReport reports that a program runs, with its role and that of the provider.
+// perftestReport reports that a program runs, with its role and the provider's.
 func perftestReport(t *T, program, roles string, n int) {
 	what := fmt.Sprintf("%s -R of perftest as %s, %d messages of %d bytes", program, roles, n, perftestSize)
 	t.Report(Finding{What: what, Saw: "runs"})

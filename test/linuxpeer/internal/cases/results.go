@@ -8,7 +8,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
 )
 
-// resultProbes call READ of a file of 8192 bytes with chunks that suit its result, and others.
+// resultProbes call READ for an 8192-byte file, with chunks that suit its result and with others.
 func resultProbes(t *T) {
 	c := mountNFS(t, false, false, t.Forward(nfsRDMA))
 	file, err := c.Create(t.Context(), c.root, "deviations", nfs.Unchecked(0o600))

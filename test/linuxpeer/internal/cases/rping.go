@@ -58,7 +58,7 @@ func rpingServer(t *T, crc bool) {
 	t.Say("%d pings; depths %d and %d", rpingPings, info.InitiatorDepth, info.ResponderResources)
 }
 
-// rpingEnd waits for the end of a client of rping in the guest, and checks its pings.
+// rpingEnd waits until an rping client in the guest exits, and checks its pings.
 func rpingEnd(t *T, client *Process) {
 	out, err := client.Wait()
 	t.Must(err)

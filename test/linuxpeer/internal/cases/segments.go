@@ -18,7 +18,7 @@ func deviationCases() []Case {
 	}
 }
 
-// ends returns the answers of a connection that ends with one of the errors.
+// ends returns the answers on a connection that is closed with one of the errors.
 func ends(codes ...uint16) []string {
 	var list []string
 	for _, c := range codes {
@@ -245,7 +245,7 @@ func terminateBytes(t *T) {
 	})
 }
 
-// readRequest returns a Read Request into an STag that is no matter of the peer's.
+// readRequest returns a Read Request into an STag that the peer does not interpret.
 func readRequest(msn, size, stag uint32, to uint64) segment {
 	return segment{
 		op: opReadRequest, last: true, qn: queueRead, msn: msn,

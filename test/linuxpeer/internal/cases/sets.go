@@ -1,10 +1,10 @@
 package cases
 
-// Sets returns the names of the sets of cases, the default first: all of them, and those for every
-// change, with one case of each kind.
+// Sets returns the names of the case sets, the default first: "all" has all cases, and "ci", for
+// every change, has one case of each kind.
 func Sets() []string { return []string{"all", "ci"} }
 
-// repeats has the cases that the set ci leaves out, with the case that stands for each: the same
+// repeats has the cases that the set ci leaves out, each with the case that covers it: the same
 // traffic with or without CRCs, over TCP or RDMA, with another depth, or the other way.
 var repeats = map[string]string{
 	"boot/rping-rxe":           "boot/rping-siw",

@@ -62,7 +62,7 @@ func (s *share) start(t *T) {
 	t.Must(err)
 	handler := s.nfsd.Handler()
 	s.calls.setNext(handler)
-	ctx := context.WithoutCancel(t.Context()) // the servers end after the guest's mount
+	ctx := context.WithoutCancel(t.Context()) // the servers are closed after the guest's mount
 	s.mounts, err = tcp.Listen(ctx, s.addresses[0], handler, nil)
 	t.Must(err)
 	logger := slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -76,7 +76,7 @@ func (s *share) start(t *T) {
 	}
 }
 
-// stop ends the servers, in the middle of whatever they do.
+// stop closes the servers, in the middle of whatever they do.
 func (s *share) stop() error {
 	var errs []error
 	if s.byRDMA != nil {
@@ -128,7 +128,7 @@ func (s *share) mount(t *T) (unmount func()) {
 func (s *share) tryMount(t *T, host, options string) (unmount func(), err error) {
 	t.Run("mkdir", "-p", mountPoint)
 	// busybox's mount would run mount.nfs twice. A server that refuses the client in the handshake
-	// of TLS 1.3 does so after the client's side has ended, and the kernel may try for seconds.
+	// of TLS 1.3 does so after the client's side is complete, and the kernel may try for seconds.
 	res, err := t.Guest().Run(t.Context(), append([]string{"timeout", "25", "mount.nfs"}, s.mountArgs(t, host, options)...)...)
 	t.Logf("guest$ mount %s, %s: %s%s", host, options, res.Stdout, res.Stderr)
 	// A program that timeout has killed has an exit code from 128 on.

@@ -16,8 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/guest"
 )
 
-// T is a case that runs. Fatalf, Skipf and the methods that say so end the case: call them from its
-// own goroutine only. All other methods may be called from any.
+// T is a case that runs. Fatalf, Skipf and the methods that say so stop the case: call them from
+// its own goroutine only. All other methods may be called from any.
 type T struct {
 	env   *Env
 	run   context.Context // of the run; ctx has the case's time limit too
@@ -36,7 +36,7 @@ type T struct {
 	cleanups []func()
 }
 
-// Context ends at the case's time limit, when the run is interrupted.
+// Context is done at the case's time limit, or when the run is interrupted.
 func (t *T) Context() context.Context { return t.ctx }
 
 // Guest returns the guest.
@@ -63,7 +63,7 @@ func (t *T) Run(argv ...string) string {
 // Shell runs a script of busybox's shell in the guest, as Run does.
 func (t *T) Shell(script string) string { return t.Run("sh", "-c", script) }
 
-// Process is a program in the guest that runs beside the case.
+// Process is a program in the guest that runs in parallel to the case.
 type Process struct {
 	t      *T
 	cancel context.CancelFunc
@@ -186,13 +186,13 @@ func (t *T) Logf(format string, args ...any) {
 // Errorf makes the case fail.
 func (t *T) Errorf(format string, args ...any) { t.fail(fmt.Sprintf(format, args...)) }
 
-// Fatalf makes the case fail and ends it.
+// Fatalf makes the case fail and stops it.
 func (t *T) Fatalf(format string, args ...any) {
 	t.fail(fmt.Sprintf(format, args...))
 	panic(errStopped)
 }
 
-// Must ends the case as failed if err is not nil.
+// Must makes the case fail and stops it if err is not nil.
 func (t *T) Must(err error) {
 	if err != nil {
 		if cause := context.Cause(t.ctx); cause != nil && !errors.Is(err, cause) {
@@ -202,7 +202,7 @@ func (t *T) Must(err error) {
 	}
 }
 
-// Skipf ends the case as skipped.
+// Skipf marks the case as skipped and stops it.
 func (t *T) Skipf(format string, args ...any) {
 	t.mu.Lock()
 	t.skipped = fmt.Sprintf(format, args...)

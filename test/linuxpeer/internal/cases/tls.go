@@ -201,7 +201,8 @@ func tlsServerMutual(t *T) {
 		Saw: version + ", NFS3_OK, the bytes of the file",
 	})
 
-	// In TLS 1.3 the client's side of the handshake ends before the server has its certificate.
+	// In TLS 1.3 the client's side of the handshake is complete before the server has its
+	// certificate.
 	conn, err := tlsDial(t, a.clientTLS(newAuthority(t).issue(hostName)))
 	if err == nil {
 		err = nfs3rpc.NewClient(conn, nil).Null(t.Context())
@@ -223,8 +224,7 @@ func tlsServerMutual(t *T) {
 	t.Say("1 MiB in %d READ", calls)
 }
 
-// tlsRecovery resets connections in the middle of a transfer. Each new one has a session of its
-// own.
+// tlsRecovery resets connections in the middle of a transfer. Each new one has its own session.
 func tlsRecovery(t *T) {
 	a := startTLSHD(t)
 	s := exportTLS(t, "tls", 11)

@@ -74,7 +74,7 @@ const (
 	hostName  = "host"
 )
 
-// tlsFolder is the guest's folder of the files of tlshd.
+// tlsFolder is the guest's folder with the files of tlshd.
 const tlsFolder = "/tmp/tls"
 
 // tlshdConfig is the configuration of tlshd (tlshd.conf(5)).
@@ -108,7 +108,8 @@ func startTLSHD(t *T) *authority {
 	put("key.pem", 0o600, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 	put("tlshd.conf", 0o644, []byte(tlshdConfig))
 	a.tlshd = t.Background("/later/run", "tlshd", "-s", "-c", tlsFolder+"/tlshd.conf")
-	// The kernel asks a group of generic netlink (protocol 16), of which tlshd becomes a member.
+	// The kernel asks a multicast group of generic netlink (protocol 16). Wait until tlshd is a
+	// member.
 	t.Shell(`until awk '$2 == 16 && $4 != "00000000" { n++ } END { exit !n }' /proc/net/netlink; do sleep 0.1; done`)
 	return a
 }

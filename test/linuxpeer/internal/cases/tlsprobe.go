@@ -26,7 +26,7 @@ const offersTLS = `MSG_ACCEPTED, SUCCESS, AUTH_NONE "STARTTLS"`
 const badCred = "MSG_DENIED, AUTH_ERROR, AUTH_BADCRED"
 
 // authProbe is a call with AUTH_TLS, and the answers that the rule allows. After the answer to the
-// call, more goes on with the connection, and returns the rest of the answer.
+// call, more continues on the connection, and returns the rest of the answer.
 type authProbe struct {
 	what, rule, expected string
 	allowed              []string
@@ -47,7 +47,7 @@ func plainNull(t *T) []byte {
 	return record(b)
 }
 
-// tlsProbes sends each call on a connection of its own, and reports the answers.
+// tlsProbes sends each call on its own connection, and reports the answers.
 func tlsProbes(t *T) {
 	a := startTLSHD(t)
 	client := func(protocols ...string) *tls.Config {

@@ -100,7 +100,7 @@ type wire struct {
 	in   chan segment
 }
 
-// newWire returns a connection on which MPA has ended. The next Send has the MSN msn.
+// newWire returns a connection on which the MPA handshake is done. The next Send has the MSN msn.
 func newWire(t *T, conn net.Conn, crc bool, msn uint32) *wire {
 	w := &wire{t: t, conn: conn, crc: crc, msn: msn, in: make(chan segment)}
 	t.Must(conn.SetReadDeadline(time.Time{}))
@@ -125,14 +125,14 @@ func dialWire(t *T, crc bool) *wire {
 	return newWire(t, conn, crc, firstMSN)
 }
 
-// close ends the connection. What still arrives is dropped.
+// close closes the connection. Segments that still arrive are dropped.
 func (w *wire) close() {
 	w.conn.Close()
 	for range w.in {
 	}
 }
 
-// read passes on the segments that arrive, until the connection ends.
+// read passes on the segments that arrive, until the connection is closed.
 func (w *wire) read() {
 	defer close(w.in)
 	for {

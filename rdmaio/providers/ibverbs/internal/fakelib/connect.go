@@ -195,7 +195,7 @@ func (id *cmID) rejected(data []byte, answered bool) {
 	id.add(abi.CMEvent{Type: abi.CMRejected, Status: status}, data)
 }
 
-// answered ends the wait of a request at its listener.
+// answered counts the request as answered at its listener.
 func (id *cmID) answered() {
 	if id.listener != nil {
 		id.listener.waiting--
@@ -345,7 +345,7 @@ func (h *librdmacm) Disconnect(handle lib.ID) error {
 	return nil
 }
 
-// disconnect ends a connection from this side.
+// disconnect closes a connection from this side.
 func (id *cmID) disconnect() {
 	if q := id.qp; q != nil && !q.dead {
 		q.end(noEvent)
@@ -370,8 +370,8 @@ func (id *cmID) disconnect() {
 	p.disconnected(0)
 }
 
-// disconnected reports the end of a connection to one side. Over iWARP, that ends the queue pair.
-// It returns the event, or nil if that side has had it.
+// disconnected reports to one side that the connection is closed. Over iWARP, that moves the queue
+// pair to QPErr. It returns the event, or nil if that side has already had it.
 func (id *cmID) disconnected(status int32) *cmEvent {
 	if id.state != idConnected && id.state != idAccepted {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/lib"
 )
 
-// set changes the device, and lets all queue pairs go on.
+// set changes the device, and lets all queue pairs continue.
 func (d *Device) set(change func()) {
 	d.net.mu.Lock()
 	defer d.net.mu.Unlock()
@@ -23,19 +23,19 @@ func (d *Device) set(change func()) {
 	}
 }
 
-// Silence makes the device send and receive nothing, as if its cable were pulled, or ends that.
-// Peers notice after Options.RetryTime, if they have something to send.
+// Silence makes the device send and receive nothing, as if its cable were pulled. Silence(false)
+// undoes that. Peers notice after Options.RetryTime, if they have something to send.
 func (d *Device) Silence(on bool) { d.set(func() { d.silent = on }) }
 
-// Stall makes the device execute no further request of its send queues and flush none, or ends
-// that.
+// Stall makes the device execute no further request of its send queues and flush none. Stall(false)
+// undoes that.
 func (d *Device) Stall(on bool) { d.set(func() { d.stalled = on }) }
 
-// HoldReads makes the device hold back its Read Responses, or ends that.
+// HoldReads makes the device hold back its Read Responses, or releases them.
 func (d *Device) HoldReads(on bool) { d.set(func() { d.holdReads = on }) }
 
 // HoldEvents holds back the events of the connection manager, as on a machine that is busy with
-// messages, or ends that.
+// messages, or releases them.
 func (h *librdmacm) HoldEvents(on bool) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()

@@ -247,7 +247,7 @@ func connected(t *testing.T, o options) *env {
 	return e
 }
 
-// send posts a request of n bytes of mem at off, and returns it.
+// send posts a request for n bytes at offset off in mem, and returns it.
 func (n *end) send(w abi.SendWR, off, size int) error {
 	if size >= 0 && (w.Opcode != abi.OpBindMW && w.Opcode != abi.OpLocalInv) {
 		s := n.wr[1024:]
@@ -264,7 +264,7 @@ func (n *end) mustSend(w abi.SendWR, off, size int) {
 	check(n.e.t, n.send(w, off, size))
 }
 
-// recv posts a Receive of size bytes of mem at off.
+// recv posts a Receive for size bytes at offset off in mem.
 func (n *end) recv(id uint64, off, size int) {
 	n.e.t.Helper()
 	s := n.wr[1024:]

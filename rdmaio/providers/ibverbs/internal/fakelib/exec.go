@@ -62,13 +62,13 @@ func (q *qp) step() {
 	}
 }
 
-// last reports whether nothing behind the request is executed.
+// last reports whether no later request is executed.
 func (r *sendReq) last() bool { return r.failed() || r.ends != endsNothing }
 
 func (r *sendReq) failed() bool { return r.done && r.status != abi.StatusSuccess }
 
-// startLocal executes requests that need no peer, if no request stands before them. A device does
-// so at once, and peers that learn of a key by other ways than this queue pair depend on it.
+// startLocal executes requests that need no peer, if no request precedes them. A device does so at
+// once, and peers that learn a key in other ways than through this queue pair depend on it.
 func (q *qp) startLocal() {
 	for q.state == abi.QPRTS && !q.dev.stalled && q.next < len(q.sq) {
 		r := q.sq[q.next]
@@ -279,15 +279,15 @@ func (q *qp) end(event abi.AsyncType) {
 	q.terminate()
 }
 
-// terminate ends the peer's queue pair if the transport is iWARP, whose connection is closed when
-// an end fails. Over InfiniBand the peer notices nothing.
+// terminate moves the peer's queue pair to QPErr if the transport is iWARP, whose connection is
+// closed when one end fails. Over InfiniBand the peer notices nothing.
 func (q *qp) terminate() {
 	if p := q.peer; q.dev.transport == abi.TransportIWARP && q.id != nil && q.reaches(p) {
 		p.enter(noEvent)
 	}
 }
 
-// enter moves the queue pair to QPErr. Over iWARP its connection has ended.
+// enter moves the queue pair to QPErr. Over iWARP its connection is closed.
 func (q *qp) enter(event abi.AsyncType) {
 	if q.state == abi.QPErr {
 		return

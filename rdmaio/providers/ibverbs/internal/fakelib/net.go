@@ -247,14 +247,15 @@ func (n *Net) add(o any) []byte {
 	return b
 }
 
-// remove ends the life of an object. Whoever reads its memory afterwards finds it overwritten.
+// remove removes an object. A program that still reads the object's memory finds it overwritten.
 func (n *Net) remove(b []byte) {
 	delete(n.objects, abi.Addr(b))
 	n.arena.free(b)
 	n.changed.Broadcast()
 }
 
-// waitAcks waits until done returns true. The Net is locked, and unlocked meanwhile.
+// waitAcks waits until done returns true. The caller holds the Net's lock; waitAcks releases it
+// while it waits.
 func (n *Net) waitAcks(fn, what string, done func() bool) {
 	if done() {
 		return
@@ -286,7 +287,7 @@ type failure struct {
 	left  int
 }
 
-// Fail makes calls of a function fail with errno: after the next skip calls, n of them. If n is
+// Fail makes calls of a function fail with errno: the n calls after the next skip calls. If n is
 // negative, all further calls fail. Functions have the names of libibverbs and librdmacm.
 func (h *process) Fail(fn string, errno syscall.Errno, skip, n int) {
 	h.net.mu.Lock()

@@ -63,7 +63,7 @@ type counter struct{ posted, released uint64 }
 
 func (c *counter) used() int { return int(c.posted - c.released) }
 
-// ends says what a request ends beside itself.
+// ends is an object that fails with a request.
 type ends uint8
 
 const (
@@ -77,7 +77,7 @@ type sendReq struct {
 	wr      abi.SendWR
 	sges    []abi.SGE
 	data    []byte // copied by an inline post
-	sum     uint32 // of the memory of a Send or Write when it was posted
+	sum     uint32 // of a Send's or Write's memory when it was posted
 	mwKey   uint32 // that ibv_mw had when the bind was posted
 	done    bool   // it has a status
 	counted bool   // its bytes have reached the peer
@@ -96,7 +96,7 @@ type recvReq struct {
 	old  [][]byte // bytes of each element before the post
 }
 
-// restore gives the memory of a Receive its old bytes back, but for the first n.
+// restore restores the old bytes in a Receive's memory, except for the first n.
 func (q *qp) restore(r *recvReq, n int) {
 	for i, s := range r.sges {
 		if old := r.old[i]; n < len(old) && q.local(s, abi.LocalWrite) {

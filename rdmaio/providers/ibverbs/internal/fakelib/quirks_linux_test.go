@@ -13,8 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 )
 
-// quirkTests has a test of each field of quirks.Quirks, which sees the device with the quirk and
-// without it.
+// quirkTests has a test for each field of quirks.Quirks. The test sees the device with the quirk
+// and without it.
 var quirkTests = map[string]func(t *testing.T, on bool){
 	"UnorderedReads": func(t *testing.T, on bool) {
 		e := connected(t, options{quirks: quirks.Quirks{UnorderedReads: on}})

@@ -237,7 +237,7 @@ func (q *qp) invalidated(key uint32, wc *abi.WC) {
 	}
 }
 
-// receive completes the oldest Receive. A failure ends the queue pair.
+// receive completes the oldest Receive. If that fails, so does the queue pair.
 func (q *qp) receive(wc abi.WC, solicited bool) {
 	r := q.rq[0]
 	q.rq = q.rq[1:]

@@ -292,7 +292,7 @@ func TestReadsWaitAtTheNegotiatedDepth(t *testing.T) {
 		c.mustSend(abi.SendWR{ID: 3, Opcode: abi.OpRead, Flags: abi.Signaled, RemoteAddr: s.addr(256), RKey: s.key()}, 0, 8)
 	}
 	c.mustSend(abi.SendWR{Opcode: abi.OpSend}, 8, 8)
-	s.none() // the Send stands behind the second Read
+	s.none() // the Send waits for the second Read
 	s.dev.HoldReads(false)
 	s.want(1, abi.StatusSuccess)
 	for range 2 {
