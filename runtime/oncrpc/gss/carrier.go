@@ -37,7 +37,7 @@ type Carrier struct {
 	closing bool // Close waits for the context in the making
 }
 
-// making is the work of a call that makes a context for all.
+// making is the work of one call that makes a context for all calls.
 type making struct {
 	done chan struct{} // closed at the end
 	err  error
@@ -51,7 +51,7 @@ type association struct {
 	prog, vers    uint32 // for RPCSEC_GSS_DESTROY
 	numbers       *numbers
 	users         int           // calls that have acquired it
-	unused        chan struct{} // closed when there are none, if Close waits for that
+	unused        chan struct{} // closed when users is 0, if Close waits for that
 	held          bool          // by the Carrier, until Close destroys it at the server
 	knownToServer bool
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// changing is a Handler between the client and that of RPCSEC_GSS, which changes replies.
+// changing is a Handler between the client and a gss.Handler. It changes replies.
 type changing struct {
 	*gss.Handler
 	init, data func(reply []byte) []byte

@@ -119,7 +119,7 @@ func TestLastSequenceNumber(t *testing.T) {
 	}
 }
 
-// slowInitiator waits until it is released or its context ends.
+// slowInitiator waits until it is released or its context is done.
 type slowInitiator struct {
 	gss.Initiator
 	began   atomic.Int32
@@ -142,7 +142,7 @@ func (s *slowInitiator) InitSecContext(ctx context.Context, c gss.Context, token
 }
 
 // Calls that wait for a context share its maker's failure. If only the maker is cancelled, another
-// of them makes it.
+// waiting call makes the context.
 func TestContextIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		realm := gsstest.NewRealm(2)

@@ -94,7 +94,8 @@ func (h *Handler) data(in *incoming) {
 	h.next.ServeRPC(in.Request)
 }
 
-// answerer returns the Responder of a call. It has the use of s that verify began.
+// answerer returns the Responder of a call. It takes over the session that verify acquired, and
+// releases it later.
 func (h *Handler) answerer(in *incoming, s *session) *answerer {
 	caller := &Caller{Principal: s.info.Initiator, Mechanism: s.info.Mechanism, Acceptor: s.info.Acceptor, Service: in.cred.Service}
 	return &answerer{
@@ -105,8 +106,8 @@ func (h *Handler) answerer(in *incoming, s *session) *answerer {
 
 // open rewrites the message of a call: arguments without protection, after a header whose
 // credential has the caller's identity in place of the handle, and no sequence number. Another
-// transmission of the call becomes the same message. The new header is not longer, so it is written
-// to the end of the old one.
+// transmission of the call thus becomes the same message, which a reply cache recognizes. The new
+// header is not longer than the old one, so it is written over the old one's end.
 func (a *answerer) open(in *incoming) error {
 	if a.service != None && (len(in.Placed) > 0 || in.Padding.Align != 0) {
 		// RFC 8166 §8.2.2.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §10.2.2: the sender must not
@@ -204,7 +205,7 @@ func (a *answerer) protect(m *oncrpc.Message) (oncrpc.Message, error) {
 	var head oncrpc.Header
 	_, err := decode(m.Inline, &head)
 	if err != nil || m.CheckReply(a.xid) != nil || head.Body.Reply.Stat == oncrpc.Denied {
-		return *m, nil // RFC 2203 §5.3.3.3; the carrier refuses a message that is no reply
+		return *m, nil // RFC 2203 §5.3.3.3; the carrier refuses a message that is not a reply
 	}
 	accepted := &head.Body.Reply.Accepted
 	rest := 12 + 8 + xdr.Padded(len(accepted.Verf.Body)) // offset of what follows the verifier

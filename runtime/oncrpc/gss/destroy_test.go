@@ -66,7 +66,7 @@ func TestCloseDestroysOnlyContextsThatTheServerHas(t *testing.T) {
 }
 
 // The error of Close is the reason why the server may still have the context. A second
-// RPCSEC_GSS_DESTROY would have a number that the server has seen, so there is none.
+// RPCSEC_GSS_DESTROY would have a number that the server has seen, so it is not sent.
 func TestCloseReportsWhyAContextIsNotDestroyed(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -131,8 +131,8 @@ func TestLongestChecksum(t *testing.T) {
 	}
 }
 
-// A context that the server has lost may have executed the call, and stays said when the mechanism
-// fails in the next one.
+// A call may have run in a context that the server has lost. Its error still says so if the
+// mechanism fails in the next context.
 func TestMechanismFailsAfterLostContext(t *testing.T) {
 	fail := map[string]bool{}
 	c, d := newDestroying(t, &letters{own: "C", peer: "S", fail: fail}, &letters{own: "S", peer: "C"}, gss.None)

@@ -34,11 +34,11 @@
 //
 // # RDMA
 //
-// With None the items of messages travel as without RPCSEC_GSS. With Integrity and Privacy no item
-// is reduced (RFC 8166 §8.2.2.3): messages are put together, so each READ and WRITE is copied at
-// both ends, and calls that came with chunks for items are refused. Credentials, verifiers and
-// tokens are never items. The memory offered for replies, and oncrpc.Responder.Room, account for
-// what the protection adds.
+// Under the service None, the items of messages travel as without RPCSEC_GSS. With Integrity and
+// Privacy no item is reduced (RFC 8166 §8.2.2.3): messages are put together, so each READ and WRITE
+// is copied at both ends, and calls that came with chunks for items are refused. Credentials,
+// verifiers and tokens are never items. The memory offered for replies, and oncrpc.Responder.Room,
+// account for what the protection adds.
 //
 // # Limits
 //

@@ -232,7 +232,7 @@ func TestEstablishmentAtClient(t *testing.T) {
 		response func(i int, res *gss.InitRes) // changes the i-th
 		verf     *oncrpc.OpaqueAuth
 		behind   []byte
-		text     string // of the error; empty: there is none
+		text     string // of the error; empty means success
 		calls    int
 	}{
 		{name: "two tokens", calls: 1},
@@ -311,7 +311,7 @@ func TestEstablishmentAtClient(t *testing.T) {
 				made = 1
 			}
 			if tt.text == "" {
-				calls++ // that of the caller
+				calls++ // the caller's own
 			}
 			if conn.calls != calls {
 				t.Errorf("%d calls, want %d", conn.calls, calls)
@@ -324,8 +324,8 @@ func TestEstablishmentAtClient(t *testing.T) {
 	}
 }
 
-// An establishment that a lost connection ends begins again, three times in all, with a context of
-// its own each time, and no token is sent twice.
+// If the connection is lost, an establishment begins again with a new context, for three attempts
+// at most. No token is sent twice.
 func TestEstablishmentBeginsAgain(t *testing.T) {
 	for _, tt := range []struct{ losses, begun int }{{0, 1}, {1, 2}, {2, 3}, {3, 3}} {
 		mech := &scripted{letters: letters{own: "C", peer: "S"}, script: func(n int, s *scripted) (gss.Step, error) {

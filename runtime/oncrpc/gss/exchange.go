@@ -121,8 +121,9 @@ func (x *exchange) protect(plain *oncrpc.Message, seq uint32) (_ oncrpc.Message,
 	return m, nil
 }
 
-// restInline is the size of a reply without its results that surely fits inline over RDMA, as one
-// for which the caller offers memory for the results only is meant to do.
+// restInline is a size in bytes. Over RDMA, a reply of that size surely fits inline. If a call
+// offers memory for its results only, the rest of its reply must fit inline, so this is enough for
+// it.
 const restInline = 1024
 
 // offer sets the memory that the protected call offers: more than the plain one by the overhead

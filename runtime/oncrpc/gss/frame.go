@@ -16,9 +16,9 @@ var ErrBody = errors.New("gss: protected data refused")
 
 // Sizes in bytes (RFC 5531 §9).
 const (
-	callStart = 24 // of a call up to the credential
-	callHead  = 40 // of the header of a call without bodies of credential and verifier
-	replyHead = 24 // of the header of a successful reply without body of the verifier
+	callStart = 24 // a call up to the credential
+	callHead  = 40 // a call's header, with an empty credential and verifier body
+	replyHead = 24 // a successful reply's header, with an empty verifier body
 )
 
 // mostAuth is the largest size of a credential's or verifier's body (RFC 5531 §8.2).
@@ -90,7 +90,7 @@ func appendBody(b []byte, c Context, s Service, seq uint32, m *oncrpc.Message, h
 	return endOpaque(b, at), nil
 }
 
-// appendData appends an rpc_gss_data_t: the sequence number, and what m has behind its header.
+// appendData appends an rpc_gss_data_t: the sequence number, and the part of m after its header.
 func appendData(b []byte, seq uint32, m *oncrpc.Message, head int) []byte {
 	b = binary.BigEndian.AppendUint32(b, seq)
 	for _, part := range m.Gather(nil, nil) {

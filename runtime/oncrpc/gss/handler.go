@@ -16,8 +16,8 @@ import (
 // HandlerConfig configures NewHandler. A nil *HandlerConfig has the default in every field.
 type HandlerConfig struct {
 	// Required is the least protection of calls. Calls with less, or with another flavour, are
-	// refused with AUTH_TOOWEAK, except those of procedure 0. If zero, there is none: calls of
-	// other flavours go to the next Handler as they are.
+	// refused with AUTH_TOOWEAK, except for calls of procedure 0. If zero, no protection is
+	// required: calls of other flavours go to the next Handler as they are.
 	Required Service
 
 	// Window is the number of sequence numbers that the server remembers for each context, and the
@@ -116,12 +116,13 @@ type HandlerStats struct {
 // RPCSEC_GSS, and passes them to next without their protection. The protection of the replies is
 // added when next answers. cfg may be nil. It blocks as next and mech do.
 //
-// A reply cache is inside it:
+// A reply cache goes inside it, so that the cache sees calls without their sequence numbers:
 //
 //	handler := gss.NewHandler(replycache.New(rpc.NewHandler(nil, svc), nil), mech, nil)
 //
-// There calls of a user are equal if they are sent again with another sequence number, as a client
-// has to (RFC 2203 §5.3.3.1), or with another context. Calls of different users are never equal.
+// To that cache, a user's call is the same one when it is sent again with another sequence number,
+// as a client has to do (RFC 2203 §5.3.3.1), or with another context. Calls of different users are
+// never equal.
 func NewHandler(next oncrpc.Handler, mech Acceptor, cfg *HandlerConfig) *Handler {
 	h := &Handler{cfg: cfg.settled(), next: next, mech: mech}
 	_, _ = rand.Read(h.secret[:]) // never fails
@@ -243,7 +244,7 @@ func xidOf(message []byte) uint32 {
 }
 
 // identify returns a number that stands for a principal, in the messages for the next Handler. It
-// is a keyed hash, so a client cannot search for two names with the same.
+// is a keyed hash, so a client cannot search for two names with the same number.
 func (h *Handler) identify(info *Info) (id [16]byte) {
 	mac := hmac.New(sha256.New, h.secret[:])
 	mac.Write(binary.BigEndian.AppendUint32(nil, uint32(len(info.Mechanism))))

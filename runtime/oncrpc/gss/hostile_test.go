@@ -153,7 +153,7 @@ func TestEachWrongCallIsRefused(t *testing.T) {
 			if got := p.result(message); got != tt.want || (served == 1) != (tt.want == "ok") {
 				t.Errorf("%s, and %d calls served; want %s", got, served, tt.want)
 			}
-			// Nothing of it harms the context.
+			// No such message harms the context.
 			p.handle = handle
 			if tt.name != "the last sequence number" {
 				if got := p.result(p.call(1, 100, gss.None, args)); got != "ok" {
@@ -164,8 +164,8 @@ func TestEachWrongCallIsRefused(t *testing.T) {
 	}
 }
 
-// No field of the header is believed if it was changed on the way: each bit of it is covered by the
-// checksum (RFC 2203 §5.3.1; R307), except for the verifier's own padding and length.
+// No field of the header is believed if it was changed on the way: every header bit is covered by
+// the checksum (RFC 2203 §5.3.1; R307), except for the verifier's own padding and length.
 func TestChangedHeader(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) { t.Error("served"); echo(r) }), realm.Acceptor(), nil)
@@ -174,7 +174,7 @@ func TestChangedHeader(t *testing.T) {
 	good := p.call(1, 5, gss.None, []byte("args"))
 	for bit := range (len(good) - 4) * 8 {
 		if bit/8 >= 4 && bit/8 < 12 || bit/8 >= 24 && bit/8 < 28 {
-			continue // type, RPC version, flavour: then it is no call of RPCSEC_GSS
+			continue // type, RPC version, flavour: it is then another kind of message
 		}
 		b := slices.Clone(good)
 		b[bit/8] ^= 1 << (bit % 8)
@@ -253,8 +253,8 @@ func TestSequenceWindow(t *testing.T) {
 	}
 }
 
-// A handle is no secret: another client that has read it cannot use it, nor destroy the context,
-// from any connection. The owner can, from another one, too (RFC 2203 §5.3.3.3, §5.4).
+// A handle need not be secret: another client that has read it can neither use the context nor
+// destroy it, from any connection. The owner can, from another one, too (RFC 2203 §5.3.3.3, §5.4).
 func TestStolenHandle(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(oncrpc.HandlerFunc(echo), realm.Acceptor(), nil)
@@ -494,7 +494,7 @@ func TestBadTokens(t *testing.T) {
 	}
 }
 
-// Every truncation of every message is refused, and none is served.
+// Every truncated message is refused, not served.
 func TestTruncatedMessageIsRefused(t *testing.T) {
 	realm := gsstest.NewRealm(2)
 	h := gss.NewHandler(oncrpc.HandlerFunc(func(r *oncrpc.Request) {

@@ -62,8 +62,8 @@ type Context interface {
 	// Wrap is GSS_Wrap with conf_req_flag (RFC 2743 §2.3.3). It appends message to dst, encrypted.
 	Wrap(dst, message []byte) ([]byte, error)
 
-	// Unwrap is GSS_Unwrap (RFC 2743 §2.3.4). It appends the message in token to dst. A token that
-	// is not encrypted is an error, and so is one of this side.
+	// Unwrap is GSS_Unwrap (RFC 2743 §2.3.4). It appends the message in token to dst. A token is an
+	// error if it is not encrypted, or if this side made it.
 	Unwrap(dst, token []byte) ([]byte, error)
 
 	// Inquire is GSS_Inquire_context (RFC 2743 §2.2.6).
@@ -80,7 +80,7 @@ type Info struct {
 	Mechanism string
 
 	// Initiator and Acceptor are the names of the two sides, in the mechanism's printable form, as
-	// in "alice@EXAMPLE.ORG". Two users of a mechanism never have the same.
+	// in "alice@EXAMPLE.ORG". Two users of a mechanism never have the same name.
 	Initiator, Acceptor string
 
 	// MICSize is the size of the longest checksum in bytes, at most 400. WrapOverhead is the number

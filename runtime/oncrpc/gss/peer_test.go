@@ -180,7 +180,7 @@ func (p *peer) begin(user string) (gss.Step, gss.InitRes, error) {
 	return step, res, err
 }
 
-// connect makes a context of a mechanism of two tokens.
+// connect makes a context with a mechanism that exchanges two tokens.
 func (p *peer) connect(user string) {
 	p.t.Helper()
 	step, res, err := p.begin(user)
@@ -222,7 +222,7 @@ func refusal(t testing.TB, reply []byte) string {
 	return "ok"
 }
 
-// echo answers each call with its arguments. It is the Handler behind that of RPCSEC_GSS.
+// echo answers each call with its arguments. It is the next Handler of a gss.Handler.
 func echo(r *oncrpc.Request) {
 	var head oncrpc.Header
 	dec := xdr.NewDecoder(r.Message, nil)

@@ -96,9 +96,9 @@ var reconnecting = map[string]func(t *testing.T, h oncrpc.Handler) (c oncrpc.Car
 	},
 }
 
-// A call whose connection is lost while the server executes it is sent again with a sequence number
-// of its own, and is executed once (RFC 2203 §5.3.3.1; R284, R288). The mechanism gets no token
-// twice, whatever is lost.
+// A call whose connection is lost while the server executes it is sent again with a new sequence
+// number, and is executed once (RFC 2203 §5.3.3.1; R284, R288). The mechanism gets no token twice,
+// whatever is lost.
 func TestLostConnection(t *testing.T) {
 	for name, connect := range reconnecting {
 		for _, service := range services {
@@ -143,8 +143,8 @@ func TestLostConnection(t *testing.T) {
 	}
 }
 
-// Every carrier that sends a call again asks for a new message, and fails the call if there is
-// none.
+// Every carrier that sends a call again asks for a new message, and fails the call if it does not
+// get one.
 func TestRepeatedCallIsRenewed(t *testing.T) {
 	for name, connect := range reconnecting {
 		t.Run(name, func(t *testing.T) {

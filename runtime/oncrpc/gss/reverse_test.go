@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// Calls of a server to its client on the same connection have contexts of their own, with other
-// users (RFC 8167 §8; R282).
+// A server's calls to its client on the same connection have their own contexts, with other users
+// (RFC 8167 §8; R282).
 func TestReverseCallsHaveTheirOwnContexts(t *testing.T) {
 	for name, connect := range carriers {
 		t.Run(name, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestReverseCallsHaveTheirOwnContexts(t *testing.T) {
 }
 
 // Over version 2 of RPC-over-RDMA a call is sent again if its reply is larger than the memory for
-// it. It gets a sequence number of its own then, too (RFC 2203 §5.3.3.1; R208).
+// it. It gets a new sequence number then, too (RFC 2203 §5.3.3.1; R208).
 func TestLargerReply(t *testing.T) {
 	for _, service := range services {
 		t.Run(service.String(), func(t *testing.T) {

@@ -17,11 +17,12 @@ type number struct {
 	done bool          // the call is over, or has been sent again with another number
 }
 
-// numbers hands out the sequence numbers of a client's context within the server's window: as many
-// may be in progress as the window has, and a number must not be so high that the server drops one
-// in progress that it has not seen (RFC 2203 §5.2.3.1, §5.3.3.1). A number that was taken longer
-// than patience ago no longer counts for the latter: messages are not that late, so the server has
-// seen it and takes long to reply. Otherwise one such call would stop all others.
+// numbers hands out the sequence numbers of a client's context within the server's window. As many
+// numbers may be in progress as the window has. A number must also not be so high that the server
+// would drop a lower one in progress that it has not seen (RFC 2203 §5.2.3.1, §5.3.3.1). A number
+// that was taken longer than patience ago no longer counts for this second rule: messages are not
+// delayed that long, so the server has seen the number, and its handler is slow. Otherwise one slow
+// call would stop all others.
 //
 // Time in which this process was stopped, or had no processor, does not count: a caller that has
 // taken a number may not have sent its message yet.

@@ -48,7 +48,7 @@ func newFile() *file {
 	return f
 }
 
-// handler returns the handler of the service, behind a reply cache.
+// handler returns the service's handler, wrapped in a reply cache.
 func (f *file) handler() oncrpc.Handler { return replycache.New(rpc.NewHandler(nil, f.service), nil) }
 
 // soon returns a context that ends after patience.
@@ -74,9 +74,9 @@ func write(t testing.TB, c oncrpc.Carrier, data []byte) error {
 	return rpc.NewClient(c, program, nil).Call(soon(t), store.ProcWrite, &store.WriteArgs{Name: store.Name("a"), Data: data}, &res, nil)
 }
 
-// Bulk data is written and read with each service, over each carrier, with mechanisms of any number
-// of tokens. The procedure knows the user, no context is left at either side, and READ gets its
-// data with and without memory for it (R305, R306; RFC 8166 §8.2.2).
+// Bulk data is written and read with each service, over each carrier, with mechanisms that exchange
+// any number of tokens. The procedure knows the user, no context is left at either side, and READ
+// gets its data with and without memory for it (R305, R306; RFC 8166 §8.2.2).
 func TestDataTravelsWithEachService(t *testing.T) {
 	for name, connect := range carriers {
 		for i, service := range services {

@@ -80,7 +80,7 @@ func TestUnusedLongestGoes(t *testing.T) {
 	})
 }
 
-// A context that is not used for its life goes, and its source with it.
+// A context that was unused for the table's life is removed, and so is its source.
 func TestUnusedExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tab := newTable(10, 10, time.Minute)

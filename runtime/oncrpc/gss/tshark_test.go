@@ -22,8 +22,8 @@ import (
 // and the destruction, each of the context that was created. Nothing is malformed.
 func TestTsharkReadsOurMessages(t *testing.T) {
 	witness.Program(t, "tshark")
-	// Wireshark shows the tokens of known programs only. Those of gsstest have another form than
-	// GSS-API's.
+	// Wireshark shows the tokens of known programs only. The tokens of gsstest do not have the form
+	// of GSS-API's.
 	nfs := oncrpc.Program{Number: 100003, Version: 3}
 	for _, service := range services {
 		t.Run(service.String(), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Over UDP a context is made, used and destroyed, and a call whose datagram is lost is sent again
-// with a sequence number of its own (RFC 2203 §5.3.3.1; R288).
+// with a new sequence number (RFC 2203 §5.3.3.1; R288).
 func TestLostDatagramIsSentAgain(t *testing.T) {
 	for _, service := range services {
 		t.Run(service.String(), func(t *testing.T) {

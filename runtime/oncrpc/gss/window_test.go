@@ -50,7 +50,7 @@ func TestWindowAgainstSet(t *testing.T) {
 }
 
 // A client has at most as many numbers in use as the server's window, and no more than that between
-// the highest and the oldest; the latter only for the time in which a message may be late.
+// the highest and the oldest. The second limit holds only as long as a message may be late.
 func TestNumbersKeepToTheWindow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := context.Background()

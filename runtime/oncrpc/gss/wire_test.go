@@ -145,7 +145,7 @@ func TestMessagesHaveTheirBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			calls := []string{
-				// RPCSEC_GSS_INIT: an empty handle, the token behind an AUTH_NONE verifier (§5.2.2)
+				// RPCSEC_GSS_INIT: an empty handle, the token after an AUTH_NONE verifier (§5.2.2)
 				"00000002 00000000 00000002" + program + "00000000 00000006 00000014 00000001 00000001 00000000" + tt.number + "00000000" +
 					"00000000 00000000 00000005 'hello' 000000",
 				// RPCSEC_GSS_DATA (§5.3.1, §5.3.2)

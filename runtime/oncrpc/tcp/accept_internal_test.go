@@ -43,7 +43,7 @@ type remote struct {
 
 func (c remote) RemoteAddr() net.Addr { return c.addr }
 
-// Connections of one source share its memory. The share goes with the last one.
+// Connections from one source share its memory. The share is removed with the last connection.
 func TestShareOfASourceGoesWithItsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := newResults()
@@ -77,8 +77,9 @@ func TestShareOfASourceGoesWithItsConnections(t *testing.T) {
 	})
 }
 
-// A failure to accept, for want of descriptors for example, does not end a server. What it has of a
-// connection goes with that, and after the end it serves no connection that was accepted before.
+// A failure to accept, for example because there are too many open files, does not stop a server.
+// The server keeps nothing of a closed connection. After Close it serves no connection, not even
+// one that was accepted before.
 func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ln := newResults()

@@ -66,7 +66,7 @@ func (c *Conn) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, erro
 	return &call.Reply, nil
 }
 
-// exchange sends a Call and waits for its end.
+// exchange sends a Call and waits until it is over.
 func (c *caller) exchange(ctx context.Context, p *pending) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
 // xidSet is a set of XIDs that forgets the oldest when there are too many.
 type xidSet struct{ recent, older map[uint32]bool }
 
-// mostAbandoned is half of the largest number of XIDs in an xidSet.
+// mostAbandoned is half the number of XIDs that an xidSet can hold.
 const mostAbandoned = 4096
 
 func (s *xidSet) len() int { return len(s.recent) + len(s.older) }

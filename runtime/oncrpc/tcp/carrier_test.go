@@ -49,7 +49,7 @@ func TestCarrier(t *testing.T) {
 	})
 }
 
-// A stream that does not take a list of slices carries the same.
+// A stream that does not take a list of slices works, too.
 func TestCarrierPipe(t *testing.T) {
 	carriertest.Run(t, func(t *testing.T, server, client oncrpc.Handler) carriertest.Conn {
 		ours, theirs := net.Pipe()

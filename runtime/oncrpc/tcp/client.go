@@ -198,11 +198,11 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 // XID implements oncrpc.Carrier.
 func (c *Client) XID() uint32 { return c.xids.Next() }
 
-// Call implements oncrpc.Carrier. It waits for a connection if there is none. If there was none in
-// time, the error contains that of the last attempt to connect. Before the first connection the
-// error of one attempt ends the Call, unless ClientConfig.WaitForServer is set. A Call that was
-// sent on a lost connection is sent again on the next one, and the error says whether the server
-// may have executed it on any of them.
+// Call implements oncrpc.Carrier. It waits until a connection is up. If none comes up in time, the
+// error contains the last attempt's error. Before the first connection, the Call fails with the
+// first failed attempt, unless ClientConfig.WaitForServer is set. A Call that was sent on a lost
+// connection is sent again on the next one, and the error says whether the server may have executed
+// it on any of them.
 func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
 	c.noteProgram(call)
 	return retry(ctx, call, c, c.cfg.Retransmits, &c.again)

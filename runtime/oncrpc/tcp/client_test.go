@@ -35,11 +35,11 @@ type pipes struct {
 type answer int
 
 const (
-	fails  answer = iota // there is none
-	closes               // it ends at the first Call
+	fails  answer = iota // no connection is made
+	closes               // the connection is closed at the first Call
 	serves
 	refuses // there is no listener
-	once    // it ends behind the first reply
+	once    // the connection is closed after the first reply
 )
 
 func (p *pipes) dial(_ context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, error) {
@@ -148,7 +148,8 @@ func TestClientGivesUp(t *testing.T) {
 }
 
 // Before the first connection a Call fails with the first failure to connect, and the next Call
-// with one of its own. After it, and with WaitForServer, Calls wait through failures.
+// makes a new attempt and fails with that attempt's error. After it, and with WaitForServer, Calls
+// wait through failures.
 func TestClientFirstConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answers: []answer{refuses, refuses, fails, fails, fails, fails, closes, refuses, refuses, serves}}
@@ -232,7 +233,8 @@ func TestClientLogsFailures(t *testing.T) {
 	})
 }
 
-// A name that does not resolve and a port without a server end the first Call by themselves.
+// The first Call fails even without a deadline if the name does not resolve or nothing listens at
+// the port.
 func TestClientWithoutServer(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -285,8 +287,8 @@ func TestClientIdle(t *testing.T) {
 	})
 }
 
-// The end of an idle connection is no failure, also of one that brought no reply: the next Call
-// connects at once.
+// Closing an idle connection does not count as a failure, even if it brought no reply: the next
+// Call connects at once.
 func TestClientIdleWithoutReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ln := servePipes(t, newService(), nil)
@@ -443,7 +445,7 @@ func TestNoDialFailures(t *testing.T) {
 	})
 }
 
-// A service goes on for its Client when the server starts again at the same address.
+// A Client connects again and continues when the server restarts at the same address.
 func TestServerRestarts(t *testing.T) {
 	s := listen(t, newService(), nil)
 	addr := s.Addr()
@@ -542,7 +544,7 @@ func TestAllocations(t *testing.T) {
 }
 
 // After a connection that brought a reply there is no pause; after others they grow, up to
-// MaxBackoff, and the next useful connection ends them.
+// MaxBackoff, and the next useful connection resets them.
 func TestClientPauses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answers: []answer{once, once, closes, closes, closes, closes, once, closes, serves}}
@@ -565,8 +567,9 @@ func TestClientPauses(t *testing.T) {
 	})
 }
 
-// A failure of Connected closes the connection and counts as a failure to connect. The failures in
-// a row begin again after a connection, and ErrTLS ends a Call whatever it waits through.
+// A failure of Connected closes the connection and counts as a failure to connect. A connection
+// resets the count of failures in a row. ErrTLS fails a Call at once, however long it would wait
+// otherwise, because another attempt would fail, too.
 func TestClientFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lines

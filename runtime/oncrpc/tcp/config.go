@@ -43,9 +43,9 @@ type Config struct {
 	MaxCalls int
 
 	// MaxRequests is the largest number of Requests that a connection has not answered. If zero,
-	// the default is 64. If negative, there is no limit. With as many, the connection stops
-	// reading. While Calls of this side are in progress it cannot stop, and a peer that sends twice
-	// as many loses the connection.
+	// the default is 64. If negative, there is no limit. A connection with that many stops reading.
+	// While Calls of this side are in progress it cannot stop, and a peer that sends twice as many
+	// loses the connection.
 	MaxRequests int
 
 	// MaxHandlers is the largest number of handlers that a server runs at a time, in addition to
@@ -62,10 +62,10 @@ type Config struct {
 	// the default is 16,384. If negative, there is no limit.
 	MaxFragments int
 
-	// MaxMemory is the memory in bytes that the Requests on all connections of a server take,
-	// including those that have not arrived completely, and the replies that are not written. If
-	// zero, the default is 256 MiB. If negative, there is no limit. Beyond its share a connection
-	// stops reading, for RecordTimeout at most.
+	// MaxMemory is the memory, in bytes, for the Requests on all of a server's connections, and for
+	// their replies until they are written. A Request counts while it arrives, too. If zero, the
+	// default is 256 MiB. If negative, there is no limit. Beyond its share a connection stops
+	// reading, for RecordTimeout at most.
 	//
 	// All connections from one source, as MaxPerSource counts them, have a share together, and each
 	// connection from this machine its own: half while others have nothing, otherwise at most 27 %,

@@ -37,7 +37,7 @@ type Conn struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // the goroutines that read and write
-	first    *time.Timer    // ends an accepted connection that brings no message, or nil
+	first    *time.Timer    // closes an accepted connection without a message, or nil
 
 	// The goroutine that reads alone uses these.
 	began    bool // a message has come
@@ -144,8 +144,8 @@ func (c *Conn) join() {
 	c.out = writer{run: c.write, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
 }
 
-// setStream sets the stream. The deadlines of TLS are those of the stream below. Nothing is read or
-// written meanwhile.
+// setStream sets the stream. TLS has the deadlines of the stream below it. Nothing may read or
+// write during the call.
 func (c *Conn) setStream(nc net.Conn) {
 	c.in.reset(nc)
 	w := &c.out
@@ -194,9 +194,9 @@ func (c *Conn) read() {
 	c.reserved.give()
 }
 
-// awaitWriter returns the error of a write in progress, if that says that the system has given up
-// the peer, and otherwise err. The system reports the reason once, to a read or to a write, and the
-// end of the stream to the other.
+// awaitWriter waits for a write in progress. It returns the write's error if that says why the
+// system has given up the peer, and otherwise err. The system reports the reason only once, for
+// example to the write; the read then finds only the end of the stream.
 func (c *Conn) awaitWriter(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,9 +217,9 @@ func (c *Conn) awaitWriter(err error) error {
 	return err
 }
 
-// awaitAnswers waits until the Requests of a client are answered that has closed its direction of
-// the stream: it may still read. A client that has closed both cannot be distinguished before the
-// first answer, so the wait is short.
+// awaitAnswers waits until the Requests of a client that has closed its direction of the stream are
+// answered, because the client may still read. A client that has closed both directions looks the
+// same until the first answer is written, so the wait is short.
 func (c *Conn) awaitAnswers() {
 	expired := false
 	c.mu.Lock()
@@ -284,7 +284,7 @@ func (c *Conn) stopFirst() {
 	}
 }
 
-// readError returns the reason why a connection is lost that could not be read.
+// readError returns the reason why a connection is lost after a read has failed.
 func (c *Conn) readError(err error) error {
 	switch {
 	case errors.Is(err, ErrTimeout), errors.Is(err, ErrPeerClosed): // in a TLS handshake
@@ -306,12 +306,12 @@ func (c *Conn) readError(err error) error {
 	return err
 }
 
-// vanished adds the cause to an error by which the system gave up a peer.
+// vanished explains the error with which the system gave up a peer.
 func (s *settings) vanished(err error) error {
 	return fmt.Errorf("%w: the peer, or the network to it, has not answered for %v (Config.PeerTimeout): %w", ErrTimeout, s.PeerTimeout, err)
 }
 
-// fail closes the connection. The first reason is kept.
+// fail closes the connection. If it is called again, the first reason stays.
 func (c *Conn) fail(why error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -327,7 +327,7 @@ func (c *Conn) fail(why error) {
 		c.out.queue.remove(m)
 		if m.request != nil {
 			unsent = append(unsent, m.request)
-		} // Calls are ended below
+		} // Calls fail below
 	}
 	for _, p := range c.calls {
 		c.end(p, why)
@@ -373,8 +373,8 @@ func (c *Conn) Stats() Stats {
 	return c.stats
 }
 
-// vitals returns what a Client has to know of the connection. Cancelled Calls hold nothing that
-// others need, so there is no largest number of them.
+// vitals returns what a Client needs to know about the connection. The number of cancelled Calls is
+// not limited, because they hold nothing that other Calls need.
 func (c *caller) vitals() machine.Vitals {
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
@@ -386,7 +386,7 @@ func (c *caller) vitals() machine.Vitals {
 // Close closes the connection, which ends Request.Context, and waits for the handlers to answer the
 // Requests that they have and to return. If that takes 10 s, it logs a warning and keeps waiting.
 // Calls in progress fail with oncrpc.ErrClosed, and answers that were not sent are discarded. Close
-// must not be called from a handler or a done function, for which it would wait.
+// must not be called from a handler or a done function, because it waits for them.
 func (c *Conn) Close() error {
 	defer time.AfterFunc(closeWarning, func() { c.set.warnClose(c.unanswered(), c.remote) }).Stop()
 	c.finish()

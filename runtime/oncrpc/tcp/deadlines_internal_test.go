@@ -80,7 +80,7 @@ func TestDeadlineOfWrites(t *testing.T) {
 	}
 }
 
-// A Call that was answered keeps its reply when its context ends before the caller has looked.
+// A Call that was answered keeps its reply if its context is done before the caller has looked.
 func TestAnsweredCallIsNotAbandoned(t *testing.T) {
 	c := bare(settings{})
 	p := newPending().(*pending)
@@ -90,8 +90,8 @@ func TestAnsweredCallIsNotAbandoned(t *testing.T) {
 	}
 }
 
-// A Request that comes to the queue for a place when its connection has ended is dropped there:
-// fail has dropped the others.
+// A Request that enters the queue for a place after its connection was closed is dropped there,
+// because fail has already dropped the others.
 func TestRequestIsDroppedAfterTheEnd(t *testing.T) {
 	c := bare(settings{})
 	c.shared = newShared(1000, 1)

@@ -45,7 +45,8 @@
 // because the server cannot distinguish such a client from one that has gone.
 //
 // A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
-// progress, the connection must go on reading, and is closed if the client exceeds its limits.
+// progress, the connection must keep reading, because the reply comes on it, and is closed if the
+// client exceeds its limits.
 //
 // # Limits
 //
@@ -53,7 +54,8 @@
 // Config.MaxFragments fragments, empty ones included. Its memory follows the bytes that have
 // arrived: 64 KiB at first, then at most 32 times as much as came. A record that makes no progress
 // for Config.RecordTimeout closes the connection, as does a peer that reads nothing for
-// Config.SendTimeout. Config has limits for connections, too: in all, per source and per second.
+// Config.SendTimeout. Config also limits the number of connections: in total, per source and per
+// second.
 //
 // # TLS
 //

@@ -88,7 +88,8 @@ func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
 	})
 }
 
-// Close waits for a Call that was counted and then had no memory, until it is forgotten.
+// Close waits for a Call that was counted, even if there is no memory for it, until forget uncounts
+// it.
 func TestForgottenCallEndsTheWaitOfClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := bare(settings{})
@@ -191,8 +192,8 @@ func TestHandshakeLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-// A Backchannel sends a Call again as often as its configuration says, and never less than not at
-// all.
+// A Backchannel sends a Call again as often as its configuration says. If Retransmits is negative,
+// it sends the Call once.
 func TestBackchannelConfig(t *testing.T) {
 	for set, want := range map[int]int{0: 4, 1: 1, 9: 9, -1: 0} {
 		if b := NewBackchannel(&BackchannelConfig{Retransmits: set}); b.losses != want {

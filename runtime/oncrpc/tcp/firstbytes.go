@@ -22,16 +22,17 @@ var (
 )
 
 // rejection is an empty record, which a server sends before it closes a connection that it does not
-// serve. No RPC message is empty, and other clients wait for the next record and find the end
-// (ADR 0095).
+// serve. No RPC message is empty, so a client of this package recognizes it. Another client waits
+// for the next record, and finds that the connection is closed (ADR 0095).
 var rejection = appendMark(nil, 0)
 
 // errRejected is the error of a client whose first record is a rejection.
 var errRejected = fmt.Errorf("%w: it has as many connections as its limits allow, in all or from this address (Config.MaxConns, MaxPerSource)", ErrFull)
 
-// speaksRPC returns an error if the first bytes of a peer cannot begin an RPC message. The mark of
-// its first record is too long for Config.MaxRecord. A peer with a longer limit may send such a
-// message, in several fragments too, so only the type of a message, text or TLS decide.
+// speaksRPC returns an error if a peer's first bytes cannot begin an RPC message. It is called when
+// the first record mark exceeds Config.MaxRecord. The mark alone proves nothing, because a peer
+// with a larger limit may send such a record, in several fragments too. So the message type
+// decides, or the fact that the bytes are text or TLS.
 func speaksRPC(first []byte) error {
 	const header = markSize + 8 // up to the type of the message
 	if len(first) >= header && binary.BigEndian.Uint32(first[header-4:]) <= uint32(oncrpc.MsgReply) {
@@ -57,8 +58,8 @@ func isText(b []byte) bool {
 	return true
 }
 
-// hasNotRun reports whether the reason why a connection ended means that the peer has executed
-// none of its Calls.
+// hasNotRun reports whether the reason why a connection is down means that the peer has not
+// executed any Call on it.
 func hasNotRun(why error) bool {
 	return errors.Is(why, ErrNotRPC) || errors.Is(why, ErrFull) || errors.Is(why, errUnwelcome)
 }

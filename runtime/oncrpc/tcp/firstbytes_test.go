@@ -18,8 +18,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// A peer that speaks something else is named by its first bytes, has executed nothing, and gets the
-// Call once.
+// If a peer speaks something else, the error quotes its first bytes and says that nothing was
+// executed. The peer gets the Call once.
 func TestPeerSpeaksSomethingElse(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first string
@@ -66,7 +66,7 @@ func TestPeerSpeaksSomethingElse(t *testing.T) {
 	}
 }
 
-// After a record of RPC, a mark that is too long is an error of the record.
+// After an RPC record, a mark that is too long is an ErrRecord.
 func TestLongRecordAfterReply(t *testing.T) {
 	addr := scripted(t, func(c net.Conn) {
 		if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
@@ -130,7 +130,8 @@ func TestFullServer(t *testing.T) {
 	}
 }
 
-// An empty record after another message is no rejection, and a server takes none from a client.
+// An empty record after another message does not count as a rejection, and a server accepts no
+// rejection from a client.
 func TestEmptyRecordIsNoRejection(t *testing.T) {
 	addr := scripted(t, func(c net.Conn) {
 		if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
@@ -166,8 +167,8 @@ type halfClosable struct {
 func (h halfClosable) Read(b []byte) (int, error)      { return h.from.Read(b) }
 func (h halfClosable) SetReadDeadline(time.Time) error { return nil }
 
-// A client that closes its direction behind its Calls gets the replies that are made soon.
-// Request.Context ends for a handler that answers later.
+// A client that closes its direction after its Calls gets the replies that are made soon. If a
+// handler takes longer, its Request.Context is done.
 func TestHalfClosedClient(t *testing.T) {
 	for _, tt := range []struct {
 		n     uint32

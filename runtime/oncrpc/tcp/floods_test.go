@@ -36,8 +36,8 @@ func flood(c net.Conn, stream []byte) {
 	<-over
 }
 
-// A peer repeats an attack on a server thousands of times, on several connections. An honest client
-// is served meanwhile. When the attackers have gone, so have their connections, goroutines and
+// A peer repeats an attack on a server thousands of times, on several connections. The server still
+// serves an honest client. When the attackers have gone, so have their connections, goroutines and
 // memory (RFC 5531 §9, §11).
 func TestFloods(t *testing.T) {
 	const many = 2000
@@ -158,7 +158,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Calls that have the XID of another one in progress are Calls of their own: each is answered.
+// A Call with the XID of another one in progress is a separate Call: each is answered.
 func TestXIDsAgain(t *testing.T) {
 	s := listen(t, newService(), nil)
 	c := raw(t, s.Addr())
@@ -187,11 +187,11 @@ func calls(n uint32) (all []byte) {
 	return all
 }
 
-// Peers that do not read replies get no further ones made. The replies count against
-// Config.MaxMemory, other clients are served, and Config.SendTimeout ends the connections (RFC 5531
-// §11).
+// If a peer does not read its replies, no further ones are made for it. The replies count against
+// Config.MaxMemory, other clients are served, and Config.SendTimeout closes the connections (RFC
+// 5531 §11).
 func TestRepliesUnread(t *testing.T) {
-	// Replies of a connection, of 1 MiB: those of two handlers can exceed 4 MiB.
+	// Replies of 1 MiB made on a connection, at most: two handlers can exceed the limit of 4 MiB.
 	for nonBlocking, most := range map[bool]int64{true: 4, false: 6} {
 		for _, greedy := range []int64{1, 10} {
 			synctest.Test(t, func(t *testing.T) {
@@ -232,8 +232,8 @@ func TestRepliesUnread(t *testing.T) {
 	}
 }
 
-// A peer that reads late gets all replies. Meanwhile this side can call it: the connection goes on
-// reading for the reply.
+// A peer that reads late gets all replies. Before it reads them, this side can call it: the
+// connection keeps reading, because it waits for the reply.
 func TestRepliesReadLate(t *testing.T) {
 	for _, nonBlocking := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

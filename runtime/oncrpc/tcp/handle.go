@@ -14,7 +14,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 	if c.shared.places.Start(&c.waiting, r) {
 		return
 	}
-	if c.ctx.Err() != nil { // it may have ended before the Request was in the queue
+	if c.ctx.Err() != nil { // the connection may have gone down before the Request was queued
 		c.dropWaiting()
 	}
 }
@@ -34,7 +34,9 @@ func (r *request) drop() { r.Request.Drop(nil) }
 // dropWaiting drops the Requests that wait for a place. The connection is closed.
 func (s *serving) dropWaiting() { s.conn.shared.places.RemoveAll(&s.waiting, (*request).drop) }
 
-// handle runs the handler. If it panics or ends its goroutine, handle closes the connection.
+// handle runs the handler. If it panics, or calls runtime.Goexit before it has answered, handle
+// closes the connection. With NonBlocking it does so after the answer, too, because the goroutine
+// is the reader.
 func (r *request) handle(h oncrpc.Handler) {
 	c := r.conn
 	returned := false

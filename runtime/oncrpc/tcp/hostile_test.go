@@ -17,7 +17,7 @@ import (
 )
 
 // program is served by newService: procedure 1 answers with twice its argument, and procedure 2
-// waits until the connection ends. Procedure 3 needs an AUTH_SYS credential.
+// waits until the connection is closed. Procedure 3 needs an AUTH_SYS credential.
 var program = oncrpc.Program{Number: 400001, Version: 3}
 
 func newService() *rpc.Handler {
@@ -81,10 +81,10 @@ func goodCall(xid uint32) []byte { return record(xid, 0, 2, 400001, 3, 1, 0, 0, 
 func goodReply(xid uint32) []byte { return record(xid, 1, 0, 0, 0, 0, 42) }
 
 // Calls that cannot be executed get the answer that RFC 5531 §9 has for them, and the connection
-// goes on.
+// stays up.
 func TestRefusedCalls(t *testing.T) {
 	s := listen(t, newService(), nil)
-	cred := func(n int) []uint32 { // a credential of n bytes of AUTH_SYS
+	cred := func(n int) []uint32 { // an AUTH_SYS credential of n bytes
 		return append([]uint32{9, 0, 2, 400001, 3, 1, 1, uint32(n)}, make([]uint32, (n+3)/4+2)...)
 	}
 	for name, tt := range map[string]struct{ call, want []byte }{
@@ -112,8 +112,8 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
-// Streams that are no records of RPC messages end their connection. Others go on, and nothing is
-// kept.
+// A stream without records of RPC messages loses its connection. Other connections stay up, and
+// nothing is kept.
 func TestHostileStreams(t *testing.T) {
 	s := listen(t, newService(), &tcp.Config{Logger: quiet, MaxFragments: 100, MaxRecord: 1 << 20})
 	honest := dial(t, s.Addr(), nil)
@@ -160,8 +160,8 @@ func waitFor(t testing.TB, holds func() bool) {
 }
 
 // Replies to no Call are dropped and counted. Calls to a client without a handler get PROG_UNAVAIL,
-// or RPC_MISMATCH if they are of another version of RPC (RFC 5531 §9). The reply to a cancelled
-// Call answers no other, and its XID cannot be used until it has come.
+// or RPC_MISMATCH if they have another RPC version (RFC 5531 §9). The reply to a cancelled Call
+// answers no other, and its XID cannot be used until it has come.
 func TestStrayMessages(t *testing.T) {
 	ours, theirs := net.Pipe()
 	c := tcp.NewConn(ours, nil)

@@ -22,7 +22,7 @@ func newShared(memory, handlers int) *shared {
 	return &shared{budget: admission.Budget{Most: memory}, places: admission.Places[request]{Most: handlers, Run: (*request).run}}
 }
 
-// reservation counts bytes of the server's budget for the record that is read.
+// reservation counts the bytes that the record being read has from the server's budget.
 type reservation struct {
 	share *admission.Share // of its source
 	bytes int
@@ -37,14 +37,14 @@ func (r *reservation) wake() {
 	}
 }
 
-// give gives it back.
+// give returns the bytes to the budget.
 func (r *reservation) give() {
 	r.share.Give(r.bytes)
 	r.bytes = 0
 }
 
-// reserve takes n bytes from the server's budget for the record that is read. It waits for them,
-// for RecordTimeout at most.
+// reserve takes n bytes from the server's budget for the record that is being read. It waits for
+// them, for RecordTimeout at most.
 func (c *Conn) reserve(n int) error {
 	if n > 0 && !c.reserved.share.Take(n, nil) {
 		if err := c.shared.awaitMemory(c, n); err != nil {
@@ -103,9 +103,9 @@ func (c *Conn) resumeTimes() {
 // further Request until some are written.
 const maxUnsent = 4 << 20
 
-// full reports whether so many bytes of replies are not written that the connection must serve no
-// further Request: more than maxUnsent, or than remains of the server's budget. It is not full
-// without any. s.conn.mu must be held.
+// full reports whether the connection must serve no further Request, because too many bytes of
+// replies are not written: more than maxUnsent, or more than remains in the server's budget. It
+// returns false if all replies are written. s.conn.mu must be held.
 func (s *serving) full() bool {
 	return s.unsent > 0 && (s.unsent > maxUnsent || s.unsent > s.conn.shared.budget.Left())
 }

@@ -120,7 +120,7 @@ func TestCancelledHalfSent(t *testing.T) {
 		if _, err := io.ReadFull(theirs, mark); err != nil {
 			t.Fatal(err)
 		}
-		// A Call behind it that is cancelled is not sent at all.
+		// A later Call that is cancelled in the queue is not sent at all.
 		short, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
 		_, err := c.Call(short, callOf(5, 0))
 		stop()
@@ -158,7 +158,7 @@ func TestCancelledHalfSent(t *testing.T) {
 	}
 }
 
-// A record that makes no progress, and a connection without a message, end by time.
+// A record that makes no progress times out, and so does a connection without a message.
 func TestSlowPeers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		send  []byte
@@ -222,7 +222,7 @@ func TestSlowFragments(t *testing.T) {
 }
 
 // With MaxRequests unanswered the server reads no more, until one is answered. While it calls the
-// client it goes on, up to twice as many.
+// client it keeps reading, up to twice as many.
 func TestMaxRequests(t *testing.T) {
 	for _, reverse := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestMaxRequests(t *testing.T) {
 	}
 }
 
-// Records of greedy connections leave memory for others, and are given up when there is none.
+// Records of greedy connections leave memory for others, and are given up when no memory is left.
 func TestMaxMemory(t *testing.T) {
 	s := listen(t, newService(), &tcp.Config{MaxMemory: 1 << 20, RecordTimeout: 300 * time.Millisecond, Logger: quiet})
 	honest := dial(t, s.Addr(), nil)
@@ -333,7 +333,7 @@ func TestMaxConns(t *testing.T) {
 	}
 }
 
-// MaxCalls Calls are in progress; further ones wait, and can be cancelled meanwhile.
+// MaxCalls Calls are in progress; further ones wait, and can be cancelled while they do.
 func TestMaxCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -360,8 +360,8 @@ func TestMaxCalls(t *testing.T) {
 	})
 }
 
-// A reply to a Call that is still in the queue answers nothing: the Call goes on, and its memory is
-// sent.
+// A reply to a Call that is still in the queue answers nothing: the Call stays in progress and is
+// sent from its memory.
 func TestReplyBeforeCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
@@ -375,7 +375,7 @@ func TestReplyBeforeCall(t *testing.T) {
 		}
 		go call(1, 1<<20) // is being written
 		synctest.Wait()
-		go call(2, 1000) // waits behind it
+		go call(2, 1000) // waits in the queue
 		synctest.Wait()
 		if _, err := theirs.Write(goodReply(2)); err != nil {
 			t.Fatal(err)
@@ -404,7 +404,8 @@ func TestReplyBeforeCall(t *testing.T) {
 	})
 }
 
-// A reply goes to Call.ReplyBuf if it fits, also exactly, and has no room behind it there.
+// A reply goes to Call.ReplyBuf if it fits, even exactly. The capacity of Reply.Message is then its
+// length.
 func TestReplyBuf(t *testing.T) {
 	c := dial(t, listen(t, newService(), nil).Addr(), nil)
 	const size = 28 // of the reply
@@ -493,8 +494,8 @@ func TestShutdownCutsNoRecord(t *testing.T) {
 	})
 }
 
-// A Call for which MaxMemory has no room within RecordTimeout ends its connection, and leaves
-// nothing behind.
+// If MaxMemory has no room for a Call within RecordTimeout, the connection is closed, and nothing
+// of the Call is left.
 func TestNoMemoryForCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: time.Second, Logger: quiet})
@@ -570,7 +571,7 @@ func TestReverseCallEndsTheWaitForMemory(t *testing.T) {
 	})
 }
 
-// A Request that waits until replies are written is dropped if the connection ends.
+// A Request that waits until replies are written is dropped if the connection is closed.
 func TestEndWhileRepliesUnread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gate := make(chan struct{})

@@ -47,7 +47,7 @@ func TestEndedRecordsFreeTheBudget(t *testing.T) {
 	waitFor(t, func() bool { return s.Stats().Memory == 0 })
 }
 
-// A connection that its peer or this side closes is logged at Debug: it is no fault.
+// A connection that its peer or this side closes is logged at Debug, because that is not a fault.
 func TestClosedConnectionsAreNotWarnedOf(t *testing.T) {
 	var log lines
 	s := listen(t, newService(), &tcp.Config{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
@@ -60,7 +60,7 @@ func TestClosedConnectionsAreNotWarnedOf(t *testing.T) {
 	}
 }
 
-// A server with optional TLS logs each connection that has none, once.
+// A server with optional TLS logs each connection without TLS, once.
 func TestConnectionWithoutTLSIsLoggedOnce(t *testing.T) {
 	var log lines
 	cfg := secured(tlstest.NewAuthority(t), tcp.TLSWanted)
@@ -95,8 +95,8 @@ func TestCloseOfAConnectionWarns(t *testing.T) {
 	})
 }
 
-// A Call whose context has ended is not sent, and one of 2 GiB neither: a fragment has less (RFC
-// 5531 §11).
+// A Call whose context is done is not sent, nor is one of 2 GiB: a fragment has less (RFC 5531
+// §11).
 func TestCallsThatAreNotSent(t *testing.T) {
 	var served atomic.Int64
 	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) { served.Add(1); r.Drop(nil) }), nil)
@@ -147,7 +147,7 @@ func TestCallThatWaitsForASlotEnds(t *testing.T) {
 	})
 }
 
-// A Call that is made again has a reply of its own: nothing of the reply before is in it.
+// A Call that is made again gets a new reply, with nothing of the earlier one in it.
 func TestReplyHasNothingOfTheOneBefore(t *testing.T) {
 	s := listen(t, newService(), nil)
 	c := dial(t, s.Addr(), nil)
@@ -159,8 +159,9 @@ func TestReplyHasNothingOfTheOneBefore(t *testing.T) {
 	}
 }
 
-// With Config.NonBlocking the goroutine that reads runs the handler. If the handler ends it, the
-// connection ends, too, although the Call was answered: nothing would read any more.
+// With Config.NonBlocking the goroutine that reads runs the handler. If the handler exits that
+// goroutine, the connection is closed even though the Call was answered, because nothing would read
+// from it.
 func TestNonBlockingHandlerRunsOnTheReader(t *testing.T) {
 	stacks := make(chan string, 1)
 	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {

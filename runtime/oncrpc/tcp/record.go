@@ -215,7 +215,7 @@ func keep(b []byte) {
 	}
 }
 
-// arm limits the time for the next n bytes unless they are here. While there is a limit, it is
+// arm limits the time for the next n bytes unless they are buffered. While there is a limit, it is
 // renewed for each progress bytes, so that short fragments do not put it off.
 func (rd *records) arm(n int) {
 	if rd.timeout > 0 && (rd.armed && rd.due <= 0 || !rd.armed && rd.r.Buffered() < n) {

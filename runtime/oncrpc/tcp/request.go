@@ -20,8 +20,8 @@ type request struct {
 	handler  oncrpc.Handler // while it waits for a place, or runs at one
 	out      message
 	memory   *[]byte // of Message
-	reserved int     // bytes of it in the server's budget
-	reply    int     // bytes of the reply in the server's budget
+	reserved int     // Message's bytes in the server's budget
+	reply    int     // the reply's bytes in the server's budget
 	answered atomic.Bool
 	done     func(error)
 	failed   error // why another answer than the handler's is sent
@@ -86,7 +86,8 @@ type serving struct {
 	unsent   int                      // bytes of replies that are not written
 }
 
-// admit counts a Request, unless none is served any more.
+// admit counts a Request. ok is false if the connection serves no further one. err is the reason,
+// or nil if the connection drains.
 func (s *serving) admit() (ok bool, err error) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()

@@ -19,9 +19,10 @@ type source interface {
 	release(*Conn)
 }
 
-// retry makes a Call on a connection of src, and on a further one when that is lost, with the same
-// XID. losses is the number of times that the Call is sent again. again counts the Calls sent
-// again; a Call that was still in the queue when the connection was lost was not sent.
+// retry makes a Call on a connection from src. If that is lost, it makes the Call again on a
+// further one, with the same XID. losses is the number of times that the Call is sent again. again
+// counts the Calls sent again. A Call does not count as sent if it was still in the queue when the
+// connection was lost.
 func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again *atomic.Uint64) (*oncrpc.Reply, error) {
 	if call == nil {
 		return nil, &oncrpc.CallError{Err: fmt.Errorf("%w: the Call is nil", oncrpc.ErrMessage)}

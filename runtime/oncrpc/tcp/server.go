@@ -143,8 +143,9 @@ func (s *Server) open(nc net.Conn) {
 	context.AfterFunc(c.ctx, func() { s.finish(c, source) }) // no goroutine waits for that
 }
 
-// reject says that a connection is not served, and closes it. The buffer of a new socket has room
-// for that. Another stream is closed without a word, because its peer might have to read first.
+// reject sends a rejection and closes the connection. The write to a new socket does not block,
+// because its buffer has room. Another kind of stream is closed without a rejection, because the
+// write might block until the peer reads.
 func reject(nc net.Conn) {
 	switch nc.(type) {
 	case *net.TCPConn, *net.UnixConn:
@@ -154,7 +155,7 @@ func reject(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// admit counts a connection, or returns why its source cannot have it.
+// admit counts a connection. It returns an error if the server, or the source, has too many.
 func (s *Server) admit(source admission.Source) error {
 	switch verdict, n := s.limits.Enter(source); verdict {
 	case admission.Full:
@@ -165,7 +166,7 @@ func (s *Server) admit(source admission.Source) error {
 	return nil
 }
 
-// finish frees a connection that is down.
+// finish waits for a connection that is down, and stops counting it.
 func (s *Server) finish(c *Conn, source admission.Source) {
 	defer s.wg.Done()
 	c.finish()
@@ -176,7 +177,7 @@ func (s *Server) finish(c *Conn, source admission.Source) {
 	delete(s.conns, c)
 }
 
-// Conns returns the connections that are up, in no order.
+// Conns returns the connections that are up, in no particular order.
 func (s *Server) Conns() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,7 +228,7 @@ func (s *Server) Close() error {
 // connection when its handlers have answered and the answers are written, and waits for that. Calls
 // that come during that time are dropped: their callers see the connection close, and a Client
 // sends them again. If ctx ends first, the error wraps its cause, and Close must be called.
-// Shutdown must not be called from a handler or a done function, for which it would wait.
+// Shutdown must not be called from a handler or a done function, because it waits for them.
 func (s *Server) Shutdown(ctx context.Context) error {
 	err := s.end()
 	done := make(chan struct{})

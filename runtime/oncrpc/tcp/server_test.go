@@ -188,7 +188,7 @@ func TestNeighbour(t *testing.T) {
 		t.Skip("compares speeds")
 	}
 	const slices, slice = 8, 50 * time.Millisecond
-	// The honest Calls take time but hardly any of the processor's, of which each flood takes some.
+	// The honest Calls take time but hardly any processor time, unlike each flood.
 	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 		if xidOf(r) == flooded {
 			<-r.Context().Done()
@@ -259,5 +259,5 @@ func TestNeighbour(t *testing.T) {
 	}
 }
 
-// flooded is the XID of the Calls of a flood.
+// flooded is the XID of a flood's Calls.
 const flooded = 0xf100d

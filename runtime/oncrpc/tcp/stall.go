@@ -32,7 +32,7 @@ func (c *Conn) stall() error {
 	c.mu.Unlock()
 	err := wait()
 	c.mu.Lock()
-	if !c.stalled { // the wait may have ended before it saw the deadline of resume
+	if !c.stalled { // wait may have returned without seeing resume's deadline
 		_ = c.out.nc.SetReadDeadline(time.Time{})
 	}
 	c.stalled = false

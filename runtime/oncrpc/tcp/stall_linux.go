@@ -12,7 +12,7 @@ const (
 	closed      = 7
 )
 
-// stateOf returns the state of a socket of TCP.
+// stateOf returns the state of a TCP socket.
 func stateOf(fd uintptr) (state byte, ok bool) {
 	info, err := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
 	// The first byte of struct tcp_info is the state.
@@ -26,8 +26,9 @@ func peerGone(fd uintptr) bool {
 	return ok && state != established
 }
 
-// ofSystem reports whether the system has ended a connection: a peer that closes it leaves it in
-// another state.
+// ofSystem reports whether the system has given up a connection, for example after a reset, or
+// because the peer does not answer. If the peer closes the connection in the usual way, the socket
+// is in another state.
 func ofSystem(nc net.Conn) (ended bool) {
 	if socket, err := rawConn(nc); err == nil {
 		_ = socket.Control(func(fd uintptr) {

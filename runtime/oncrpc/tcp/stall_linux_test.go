@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The state of a socket distinguishes a peer that closes from a connection that the system has
-// ended.
+// The state of a socket distinguishes a connection that the peer has closed from one that the
+// system has given up.
 func TestEndOfSystem(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

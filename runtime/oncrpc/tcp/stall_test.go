@@ -17,7 +17,7 @@ import (
 )
 
 // A connection that has stopped reading with MaxRequests notices that its peer has closed: the
-// contexts of its Requests end. It goes on when a Request is answered.
+// contexts of its Requests are done. It reads again when a Request is answered.
 func TestPeerClosesWhileStalled(t *testing.T) {
 	pipe := func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }
 	for name, tt := range map[string]struct {
@@ -104,7 +104,7 @@ func TestStallAndResume(t *testing.T) {
 	})
 }
 
-// A connection over TCP that was stalled with more than its read buffer waiting goes on, too.
+// A connection over TCP that was stalled with more than its read buffer waiting reads again, too.
 func TestStalledFarAhead(t *testing.T) {
 	ours, theirs := tcpPair(t)
 	_ = theirs.SetDeadline(time.Now().Add(20 * time.Second))
@@ -130,7 +130,7 @@ func TestStalledFarAhead(t *testing.T) {
 	_, _ = theirs.Close(), s.Close()
 }
 
-// Over TLS, too, a stalled connection goes on when it can, whatever part of a TLS record it had
+// Over TLS, too, a stalled connection reads again when it can, whatever part of a TLS record it had
 // read, and notices that its client has gone.
 func TestStalledTLS(t *testing.T) {
 	a := tlstest.NewAuthority(t)

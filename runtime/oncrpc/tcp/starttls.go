@@ -45,7 +45,7 @@ func (t *tlsSettings) startTLS(ctx context.Context, nc net.Conn, addr string, s 
 	// After SetDeadline, which would replace the deadline that stops the attempt.
 	stop := context.AfterFunc(ctx, func() { _ = nc.SetDeadline(time.Unix(1, 0)) })
 	stream, err := t.upgrade(ctx, nc, addr, limit, s)
-	// If stop returns true, ctx can have ended all the same: Handshake watches it too.
+	// Even if stop returns true, ctx may be done: Handshake watches it, too.
 	if stop(); ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -86,7 +86,7 @@ func (t *tlsSettings) upgrade(ctx context.Context, nc net.Conn, addr string, lim
 }
 
 // probe sends the probe and reads the reply. The refusal is nil if the server offers TLS. The error
-// says why the connection cannot go on.
+// says why the connection cannot be used.
 func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 	xid := rand.Uint32()
 	call := oncrpc.NewCall(xid, t.Program, t.Version, 0, oncrpc.OpaqueAuth{Flavor: oncrpc.AuthTLS})

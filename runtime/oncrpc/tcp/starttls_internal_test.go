@@ -25,7 +25,8 @@ func offerReply(xid uint32) []byte {
 	return b
 }
 
-// No part of a reply offers TLS, and none is a reason to go on without (RFC 9289 §4.1).
+// A truncated reply does not offer TLS, and does not allow a client to continue without TLS, either
+// (RFC 9289 §4.1).
 func TestOfferTruncated(t *testing.T) {
 	whole := offerReply(5)
 	for n := range whole {
@@ -131,8 +132,8 @@ func FuzzOffer(f *testing.F) {
 	})
 }
 
-// FuzzScreen screens arbitrary Calls. AUTH_TLS never gets to the handler, the probe is exactly that
-// of RFC 9289 §4.1, and nothing else passes where TLS is required and missing.
+// FuzzScreen screens arbitrary Calls. AUTH_TLS never gets to the handler, only a Call exactly as in
+// RFC 9289 §4.1 counts as the probe, and nothing else passes where TLS is required and missing.
 func FuzzScreen(f *testing.F) {
 	probe, _ := oncrpc.NewCall(1, 100003, 4, 0, oncrpc.OpaqueAuth{Flavor: oncrpc.AuthTLS}).AppendBinary(nil)
 	f.Add(probe, uint8(7))

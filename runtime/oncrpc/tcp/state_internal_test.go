@@ -27,7 +27,7 @@ func bare(set settings) *Conn {
 	return c
 }
 
-// A batch has at most 64 messages, and no further one behind 256 KiB.
+// A batch has at most 64 messages, and takes no further one after 256 KiB.
 func TestBatchBounds(t *testing.T) {
 	for _, tt := range []struct{ messages, size, want int }{
 		{1, 10, 1}, {64, 10, 64}, {65, 10, 64}, {200, 0, 64}, {10, 128 << 10, 2}, {10, 128<<10 - 1, 3}, {2, 1 << 20, 1},
@@ -73,8 +73,8 @@ func TestCopyOfLongMessage(t *testing.T) {
 	}
 }
 
-// A record waits for memory for RecordTimeout in all, however often too little is freed, and not
-// beyond the end of its connection.
+// A record waits for memory for RecordTimeout in total, even if too little memory is freed several
+// times. It stops waiting when its connection is closed.
 func TestReserveWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := func(c *Conn) (err error, took time.Duration) {
@@ -128,8 +128,8 @@ func TestReserveWaits(t *testing.T) {
 	})
 }
 
-// A connection that has ended, or drains, serves no further Call, and one with a Call of its own
-// takes fewer than twice MaxRequests.
+// A connection that is down, or drains, serves no further Call. While this side makes a Call, the
+// connection takes fewer than twice MaxRequests.
 func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 	ended := errors.New("it has ended")
 	for _, tt := range []struct {
@@ -251,7 +251,7 @@ type lingering struct {
 
 func (l *lingering) Read([]byte) (int, error) { <-l.release; return 0, io.EOF }
 
-// Close returns when the goroutine that reads has ended, so that nothing of the connection uses the
+// Close returns after the goroutine that reads has exited, so that the connection does not use the
 // stream afterwards.
 func TestCloseWaitsForReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -312,7 +312,7 @@ func TestClientCloseWaitsForHandler(t *testing.T) {
 	})
 }
 
-// A connection that was made leaves no failure to connect for the errors of later Calls.
+// Once a connection was made, errors of later Calls do not contain an earlier failure to connect.
 func TestFailureEndsWithConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failed := errors.New("no route")
@@ -372,7 +372,8 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// The limits of Config that are off leave room to compute with them.
+// Limits of Config that are off do not overflow in computations, for example when MaxRequests is
+// doubled.
 func TestLimitsOff(t *testing.T) {
 	off := (&Config{MaxCalls: -1, MaxRequests: -1, MaxHandlers: -1, MaxRecord: -1, MaxFragments: -1, MaxMemory: -1, MaxConns: -1, AcceptRate: -1}).settle()
 	if off.MaxCalls != 1<<16 || off.MaxRequests > math.MaxInt/2 || off.MaxRecord != math.MaxInt32 || off.MaxHandlers != 0 || off.AcceptRate != 0 ||
@@ -381,8 +382,8 @@ func TestLimitsOff(t *testing.T) {
 	}
 }
 
-// A handler that panics, or ends its goroutine before it has answered, loses its connection, and
-// its Request is over. One that ends its goroutine afterwards loses nothing.
+// If a handler panics, or calls runtime.Goexit before it has answered, its connection is closed and
+// its Request is dropped. A Goexit after the answer closes nothing.
 func TestHandlerEndsBadly(t *testing.T) {
 	for name, tt := range map[string]struct {
 		handler func(r *oncrpc.Request)
@@ -424,8 +425,8 @@ type counting struct {
 
 func (c *counting) Drop(done func(error)) { *c.drops++; c.Responder.Drop(done) }
 
-// A read that finds the end of a stream which the system has ended waits for the write that got the
-// reason, and takes no other error of it.
+// When the system has given up a connection, a read may only find the end of the stream. It then
+// waits for the write that got the reason, and takes no other error from that write.
 func TestReasonOfWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timedOut := os.NewSyscallError("writev", syscall.ETIMEDOUT)

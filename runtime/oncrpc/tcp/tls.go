@@ -34,9 +34,8 @@ type TLS struct {
 	WithoutALPN bool
 
 	// Program and Version are called by the probe, which calls procedure 0. If Program is zero, a
-	// Client uses the program of the Call for which it connects, and Dial uses rpcbind (100000)
-	// version
-	// 2. A server that has TLS offers it whether it serves the program or not.
+	// Client uses the program of the Call for which it connects, and Dial uses version 2 of rpcbind
+	// (100000). A server that has TLS offers it whether it serves the program or not.
 	Program, Version uint32
 
 	// HandshakeTimeout is the longest time that the handshake may take: from the probe at a client,
@@ -197,7 +196,7 @@ func adjustClient(c *tls.Config) {
 	}
 }
 
-// refuseWildcard returns an error if the server's certificate has its name by a wildcard alone
+// refuseWildcard returns an error if only a wildcard in the certificate matches the server's name
 // (RFC 9289 §5.2.1).
 func refuseWildcard(state tls.ConnectionState) error {
 	if state.ServerName == "" || len(state.PeerCertificates) == 0 {

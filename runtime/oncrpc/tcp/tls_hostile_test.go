@@ -43,7 +43,7 @@ func ended(t testing.TB, what string, c net.Conn) {
 	}
 }
 
-// Probes that are none are refused (RFC 9289 §4.1), and the connection goes on.
+// Malformed probes are refused (RFC 9289 §4.1), and the connection stays up.
 func TestTLSBadProbes(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	denied := func(why uint32) []byte { return record(9, 1, 1, 1, why) }
@@ -121,8 +121,8 @@ func TestTLSProbeByByte(t *testing.T) {
 	expect(t, "a Call", x, goodReply(1))
 }
 
-// Plaintext behind the probe is not taken for data that came in TLS, at either side of the reply:
-// it is discarded without an answer, and the connection closed (RFC 9289 §5.1.1).
+// Plaintext after the probe, whether before or after the reply, is not taken for data that came in
+// TLS: it is discarded without an answer, and the connection is closed (RFC 9289 §5.1.1).
 func TestTLSInjectionAtServer(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	var calls atomic.Int32
@@ -179,9 +179,9 @@ func TestTLSInjectionAtClient(t *testing.T) {
 	}
 }
 
-// A client goes on in plaintext only where the server has answered the probe without an offer, and
-// where TLS is wanted and not required (RFC 9289 §4.1, §6.1.1). An attacker on the path can forge
-// that answer: TLSWanted does not withstand a downgrade, and TLSRequired does.
+// A client continues in plaintext only where the server has answered the probe without an offer,
+// and where TLS is wanted and not required (RFC 9289 §4.1, §6.1.1). An attacker on the path can
+// forge that answer: TLSWanted does not withstand a downgrade, and TLSRequired does.
 func TestTLSAnswersToProbe(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	words := func(words ...uint32) func(uint32) []byte {
@@ -275,8 +275,8 @@ func TestTLSOfferWithoutProgram(t *testing.T) {
 func expired(c *x509.Certificate)   { c.NotAfter = time.Now().Add(-time.Minute) }
 func elsewhere(c *x509.Certificate) { c.DNSNames, c.IPAddresses = []string{"other.example"}, nil }
 
-// Servers whose TLS is not that of RFC 9289 §5 and §5.2: Dial fails, and nothing is sent in
-// plaintext, also where TLS is only wanted.
+// Servers whose TLS breaks RFC 9289 §5 or §5.2: Dial fails, and nothing is sent in plaintext, also
+// where TLS is only wanted.
 func TestTLSBadServers(t *testing.T) {
 	a, other := tlstest.NewAuthority(t), tlstest.NewAuthority(t)
 	issued := func(by *tlstest.Authority, change func(*x509.Certificate)) func(server, client *tls.Config) {
@@ -336,7 +336,7 @@ func TestTLSBadServers(t *testing.T) {
 	}
 }
 
-// Clients whose TLS is not that of RFC 9289 §5 and §5.2, at a server with mutual authentication.
+// Clients whose TLS breaks RFC 9289 §5 or §5.2, at a server with mutual authentication.
 func TestTLSBadClients(t *testing.T) {
 	a, other := tlstest.NewAuthority(t), tlstest.NewAuthority(t)
 	issued := func(by *tlstest.Authority, change func(*x509.Certificate)) func(*tls.Config) {
@@ -453,7 +453,7 @@ func TestTLSClientRefused(t *testing.T) {
 }
 
 // Peers that stop in the handshake hold neither the listener nor an honest neighbour. With
-// MaxHandshakes the oldest of them is closed.
+// MaxHandshakes the oldest such connection is closed.
 func TestTLSSlowHandshakes(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	cfg := secured(a, tcp.TLSRequired)
@@ -554,7 +554,7 @@ func TestTLSHandshakeTimeout(t *testing.T) {
 }
 
 // A server that answers the probe and then nothing holds Dial for HandshakeTimeout, or until its
-// context ends.
+// context is done.
 func TestTLSSlowServer(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	for _, answers := range []bool{true, false} {
@@ -633,7 +633,7 @@ func TestTLSEndDuringProbe(t *testing.T) {
 	}
 }
 
-// While this side waits for a reply in plaintext, there can be no TLS.
+// While this side waits for a reply in plaintext, TLS cannot begin.
 func TestTLSProbeDuringCallback(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	s := listen(t, newService(), secured(a, tcp.TLSWanted))

@@ -57,9 +57,9 @@ func openssl(t testing.TB, args ...string) net.Conn {
 }
 
 // ownPort returns an address with a free port, for a program that cannot choose one. On Linux all
-// of 127.0.0.0/8 is the loopback interface, and this process takes an address of its own: at
-// 127.0.0.1 the port could be given to another program meanwhile, or get a connection meant for the
-// program that had it before.
+// of 127.0.0.0/8 is the loopback interface, and this process takes its own address: at 127.0.0.1
+// the port could be given to another program before this one uses it, or get a connection meant for
+// the program that had it before.
 func ownPort(t testing.TB) string {
 	t.Helper()
 	pid := os.Getpid()

@@ -97,8 +97,8 @@ func TestCarrierTLS(t *testing.T) {
 	})
 }
 
-// A *tls.Conn given to NewConn and ServeConn carries the same: a Call that is cancelled while it is
-// written does not end the connection.
+// A *tls.Conn can be given to NewConn and ServeConn. A Call that is cancelled while it is written
+// does not close the connection.
 func TestCarrierTLSStream(t *testing.T) {
 	config := tlstest.NewAuthority(t).Config()
 	config.ServerName = "server.example"
@@ -111,8 +111,8 @@ func TestCarrierTLSStream(t *testing.T) {
 	})
 }
 
-// The ends of a stream that is a *tls.Conn survive an alert of the peer (RFC 8446 §6.2): that of a
-// client that refuses the server's certificate, and that of a server that requires one.
+// Both ends of a stream that is a *tls.Conn report the peer's alert (RFC 8446 §6.2): the client
+// refuses the server's certificate, or the server requires one from the client.
 func TestTLSStreamAlert(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	wantAlert := func(c *tcp.Conn) {
@@ -342,7 +342,7 @@ func TestTLSResumed(t *testing.T) {
 }
 
 // A handshake that fails after the offer is reported as a refused credential is (RFC 9289 §4.1). If
-// the server just ends the connection, as Linux does without tlshd, another attempt may succeed.
+// the server just closes the connection, as Linux does without tlshd, another attempt may succeed.
 func TestTLSHandshakeFails(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	for _, answer := range []string{"", "no TLS record"} {
@@ -456,7 +456,7 @@ func TestTLSChannelBinding(t *testing.T) {
 	}
 }
 
-// Configurations that cannot work are refused at once. NewConn does not go on in plaintext where
+// Configurations that cannot work are refused at once. NewConn does not continue in plaintext where
 // TLS is required.
 func TestTLSConfig(t *testing.T) {
 	a := tlstest.NewAuthority(t)
@@ -502,7 +502,7 @@ func TestTLSConfig(t *testing.T) {
 }
 
 // A Call that is cancelled while it is written gives its memory back at once, over TLS too, and the
-// connection goes on: crypto/tls alone could not after a write deadline.
+// connection stays up. With crypto/tls alone it would be lost after a write deadline.
 func TestTLSCancelledHalfSent(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	for _, given := range []bool{true, false} {

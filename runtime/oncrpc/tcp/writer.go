@@ -31,7 +31,8 @@ const (
 //	 a Call of the batch v  │
 //	 is cancelled       hurry
 //
-// No goroutine writes without writes set. broken ends the connection, and farewell its last write.
+// No goroutine writes without writes set. When broken is set, the connection fails; farewell is the
+// deadline of its last write.
 type writer struct {
 	nc      net.Conn
 	vector  bool            // nc takes a list of slices without copying
@@ -54,7 +55,7 @@ type writer struct {
 	// Others are likely to queue messages now, to go in the same write. Set before run starts.
 	together bool
 
-	// The running goroutine alone uses these.
+	// Only the running goroutine uses these.
 	batch    []*message
 	bufs     [][]byte
 	part     [][]byte
@@ -119,7 +120,7 @@ func (c *Conn) awaitReason() {
 // reasonTime is the longest time to wait for the reason why a write failed.
 const reasonTime = time.Second
 
-// sendError returns the reason why a connection is lost on which a write failed.
+// sendError returns the reason why a connection is lost after a write has failed.
 func (c *Conn) sendError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: it read nothing for Config.SendTimeout (%v)", ErrTimeout, c.set.SendTimeout)
@@ -203,7 +204,8 @@ func (w *writer) writePart(bufs [][]byte) (int, error) {
 }
 
 // copyBatch copies the batch, for a stream that may be lost when a write is interrupted, as a
-// *tls.Conn is. Callers have their memory back before the first write, so that none interrupts it.
+// *tls.Conn is. Callers get their memory back before the first write, so that a cancelled Call does
+// not interrupt it.
 func (w *writer) copyBatch() {
 	if cap(w.flat) > 2*batchBytes {
 		w.flat = nil // of a long message

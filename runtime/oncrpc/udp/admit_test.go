@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Datagrams that are no whole Call, or come from port 0, are counted and go nowhere.
+// A datagram that is not a whole Call, or comes from port 0, is counted and ignored.
 func TestReceiveGarbage(t *testing.T) {
 	s := newServer(t, nothing, nil)
 	whole := callTo(7, 0)
@@ -39,7 +39,7 @@ func TestReceiveGarbage(t *testing.T) {
 }
 
 // A source takes as many Requests as remain, and gives them back. A Call in progress is not taken
-// twice, and a Request has memory of its own.
+// twice, and each Request has its own memory.
 func TestSourceTakesAtMostWhatRemains(t *testing.T) {
 	s := newServer(t, nothing, &Config{MaxRequests: 7})
 	other := netip.MustParseAddrPort("192.0.2.2:9")
@@ -114,7 +114,7 @@ func TestAnswersRefused(t *testing.T) {
 }
 
 // A Conn has one Call for each XID, and gives back the place of one that was not sent. A report of
-// the network ends all Calls in progress.
+// the network fails all Calls in progress.
 func TestCallsOfConn(t *testing.T) {
 	s := newServer(t, nothing, nil)
 	c, err := Dial(t.Context(), s.Addr(), &Config{MaxCalls: 2})

@@ -151,8 +151,8 @@ func (c *Conn) abandon(xid uint32, p *pending, why error) error {
 	}
 }
 
-// send sends a Call once. The system may report the error of a former datagram instead of sending
-// this one, which is then sent after all.
+// send sends a Call once. The system may report an earlier datagram's error instead of sending this
+// one, so send tries twice.
 func (c *Conn) send(call *oncrpc.Call) error {
 	if size := call.Size(nil); size > MaxMessage {
 		return fmt.Errorf("%w: %d bytes, at most %d: call over TCP", ErrSize, size, MaxMessage)

@@ -26,7 +26,7 @@ func socket(t testing.TB) *net.UDPConn {
 }
 
 // A Call is sent again with the same XID and the same bytes until it is answered. Replies with
-// another XID, Calls, short datagrams and those of another address do not count. R284
+// another XID, Calls, short datagrams and datagrams from another address do not count. R284
 func TestRetransmission(t *testing.T) {
 	server, stranger := socket(t), socket(t)
 	c := dial(t, server.LocalAddr().String(), often)
@@ -125,7 +125,7 @@ func TestLongCall(t *testing.T) {
 	double(t, c)
 }
 
-// Close ends Calls in progress, which may have run, and all further ones, which have not.
+// Close fails Calls in progress, which may have run, and all further ones, which have not.
 func TestClientClose(t *testing.T) {
 	server := socket(t)
 	c := dial(t, server.LocalAddr().String(), once)

@@ -18,8 +18,8 @@ var (
 	ErrSize = errors.New("udp: the message does not fit in a datagram")
 	// ErrRate reports a reply that was not sent because of Config.ReplyRate.
 	ErrRate = errors.New("udp: replies to the source exceed Config.ReplyRate")
-	// ErrIdle is the reason why the Conn of a Request is down whose client has no other Call in
-	// progress.
+	// ErrIdle is the reason why a Request's Conn is down after its client's last Call in progress
+	// was answered.
 	ErrIdle = errors.New("udp: the client has no Call in progress")
 	// ErrRefused reports that no program at the peer's host has the port.
 	ErrRefused = errors.New("udp: nothing listens at the address")

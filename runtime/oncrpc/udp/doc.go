@@ -1,7 +1,7 @@
 // Package udp carries RPC messages in UDP datagrams (RFC 5531 §10), one in each: the network of old
 // clients, MOUNT and rpcbind. It implements the carrier that package oncrpc describes, with three
-// lacks: a message has at most [MaxMessage] bytes, there are no reverse Calls, and there is no
-// connection, so that neither end learns that the other is gone. Use package tcp for anything else.
+// limits: a message has at most [MaxMessage] bytes, there are no reverse Calls, and neither end
+// learns that the other is gone, because there is no connection. Use package tcp for anything else.
 //
 //	server, err := udp.Listen(ctx, "127.0.0.1:20048", handler, nil)
 //	conn, err := udp.Dial(ctx, "127.0.0.1:20048", nil)

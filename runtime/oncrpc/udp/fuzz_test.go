@@ -103,7 +103,7 @@ type fuzzRun struct {
 	conns []oncrpc.Conn // of the Requests so far
 	want  ServerStats
 	began time.Time
-	sent  map[string]int // bytes of replies above those of their Calls, by network
+	sent  map[string]int // bytes by which replies exceed their Calls, by network
 }
 
 // FuzzServer passes datagrams of several peers to a server and answers the Requests in any order
@@ -157,7 +157,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// receive passes a datagram to the server, and checks what becomes of it.
+// receive passes a datagram to the server, and checks the result.
 func (r *fuzzRun) receive(b, control []byte, from netip.AddrPort, panics bool) {
 	s := r.s
 	local, ok := s.local, true

@@ -7,12 +7,13 @@ import (
 	"syscall"
 )
 
-// controlBytes is the memory for the control data of a datagram: those of both address families.
+// controlBytes is the memory for a datagram's control data, in bytes. It has room for the data of
+// both address families, because an IPv6 socket gets both for an IPv4 datagram.
 const controlBytes = 128
 
 // reportLocal makes the system report the address that each datagram came to (IP_PKTINFO,
-// IPV6_RECVPKTINFO). A socket of IPv6 reports those of IPv4 in both forms, one of IPv4 refuses the
-// latter.
+// IPV6_RECVPKTINFO). An IPv6 socket reports an IPv4 address by both. An IPv4 socket refuses
+// IPV6_RECVPKTINFO, so that error is ignored.
 func reportLocal(sock *net.UDPConn) error {
 	raw, err := sock.SyscallConn()
 	if err != nil {

@@ -18,7 +18,7 @@ func control(level, kind int, data []byte) []byte {
 	return b
 }
 
-// The control data of a datagram has the address that it came to. That of the reply names no
+// A datagram's control data has the address that it came to. The reply's control data names no
 // interface. Datagrams to many hosts, and those without an address, are not answered.
 func TestLocalOf(t *testing.T) {
 	if syscall.CmsgLen(0) != 16 {

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 )
 
-// controlBytes is the memory for the control data of a datagram. None are read.
+// controlBytes is 0, because no control data is read.
 const controlBytes = 0
 
 // reportLocal returns an error: the package does not read the address that a datagram came to from

@@ -86,11 +86,11 @@ func (s *Server) Stats() ServerStats {
 
 // Close takes no more Calls, ends Request.Context, and waits for the handlers to answer the
 // Requests that they have and to return. Their replies are sent. If that takes 10 s, it logs a
-// warning and keeps waiting. Close must not be called from a handler or a done function, for which
-// it would wait.
+// warning and keeps waiting. Close must not be called from a handler or a done function, because it
+// waits for them.
 func (s *Server) Close() error {
 	s.stop(oncrpc.ErrClosed)
-	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // ends the reader
+	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // stops the reader
 	defer time.AfterFunc(closeWarning, s.warnClose).Stop()
 	s.mu.Lock()
 	for s.requests > 0 {
@@ -197,13 +197,13 @@ func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control
 	return r
 }
 
-// release ends an answered Request.
+// release removes an answered Request.
 func (s *Server) release(r *request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(r.peer.calls, r.xid)
 	if len(r.peer.calls) == 0 {
-		s.peers[r.key].end(ErrIdle) // r.peer, unless a handler panicked: then that has ended
+		s.peers[r.key].end(ErrIdle) // r.peer, or its successor after a panic: see abandon
 		delete(s.peers, r.key)
 	}
 	r.source.requests--
@@ -211,8 +211,8 @@ func (s *Server) release(r *request) {
 	s.answered.Broadcast()
 }
 
-// abandon ends the Conn of a handler that panicked. The client's next Call has another one, unless
-// it repeats a Call that is still in progress.
+// abandon closes the Conn of a handler that panicked. The client's next Call gets another Conn,
+// unless it repeats a Call that is still in progress.
 func (s *Server) abandon(r *request, why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -37,8 +37,8 @@ func raw(t testing.TB, addr string) *net.UDPConn {
 	return sock
 }
 
-// Datagrams that are no Call have no answer, not even replies and Calls cut short, so that no two
-// servers can be made to answer each other.
+// A datagram other than a Call gets no answer, not even if it is a reply or a truncated Call,
+// because two servers could otherwise be made to answer each other.
 func TestGarbage(t *testing.T) {
 	s := listen(t, "127.0.0.1:0", newService(), nil)
 	sock := raw(t, s.Addr())
@@ -146,8 +146,8 @@ func (l *buffer) String() string {
 	return l.b.String()
 }
 
-// A handler that panics, or ends its goroutine, ends its Conn. The server goes on, and the next
-// Call of the client has another Conn.
+// If a handler panics or exits its goroutine, its Conn is closed. The server stays up, and the
+// client's next Call has another Conn.
 func TestPanic(t *testing.T) {
 	var log buffer
 	conns := make(chan oncrpc.Conn, 1)
@@ -189,8 +189,8 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// Close ends the context of handlers, and their replies are sent. Calls that come meanwhile are
-// ignored.
+// Close cancels the handlers' contexts, and their replies are sent. Calls that arrive during Close
+// are ignored.
 func TestServerClose(t *testing.T) {
 	s, err := udp.Listen(context.Background(), "127.0.0.1:0", newService(), &udp.Config{Logger: quiet})
 	if err != nil {
@@ -297,7 +297,7 @@ func TestListenRefused(t *testing.T) {
 	}
 }
 
-// The Conn of Requests that a client has in progress is one, and is down when they are answered.
+// A client's Requests in progress share one Conn, which is down when they are answered.
 func TestConnOfRequests(t *testing.T) {
 	requests := make(chan *oncrpc.Request, 3)
 	s := listen(t, "127.0.0.1:0", oncrpc.HandlerFunc(func(r *oncrpc.Request) { requests <- r }), nil)

@@ -57,7 +57,7 @@ func TestConfigHasItsDefaults(t *testing.T) {
 }
 
 // After a panic the client's next Call has another Conn, which is up, with the same address to
-// reply from. That ends when the last Call is answered.
+// reply from. That Conn is down when the last Call is answered.
 func TestConnAfterPanic(t *testing.T) {
 	requests := make(chan *oncrpc.Request, 1)
 	s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
@@ -105,8 +105,8 @@ func TestConnAfterPanic(t *testing.T) {
 	}
 }
 
-// Close waits for Requests to be answered and for handlers to return. It ends their contexts with
-// oncrpc.ErrClosed.
+// Close waits for Requests to be answered and for handlers to return. It cancels their contexts
+// with oncrpc.ErrClosed.
 func TestCloseWaits(t *testing.T) {
 	for _, late := range []bool{false, true} { // the answer, not the handler
 		var done atomic.Bool
@@ -137,7 +137,7 @@ func TestCloseWaits(t *testing.T) {
 		r.Serve(s.handler)
 		<-began
 		if !late {
-			s.stop(oncrpc.ErrClosed) // the context of an answered Request has ended already
+			s.stop(oncrpc.ErrClosed) // the context of an answered Request is done already
 		}
 		if err := s.Close(); err != nil || !done.Load() {
 			t.Errorf("late %v: Close returned %v before the handler had done", late, err)
@@ -180,7 +180,7 @@ func TestRequestCountsUntilDoneReturns(t *testing.T) {
 	}
 }
 
-// A reverse Call fails with its XID, and one without a message with none.
+// The error of a reverse Call has the Call's XID, or 0 if the Call has no message.
 func TestReverseCallHasItsXID(t *testing.T) {
 	p := newPeer(t.Context(), farPeer, farPeer, nil)
 	for _, tt := range []struct {
@@ -249,8 +249,8 @@ type dropped struct {
 
 func (d *dropped) Drop(done func(error)) { d.Responder.Drop(done); d.drops <- true }
 
-// A Request whose handler panicked is dropped by way of the Responders that it has put before. A
-// handler that ends its goroutine after it has answered ends no Conn.
+// A Request whose handler panicked is dropped by way of the Responders that it has put before. If a
+// handler exits its goroutine after it has answered, the Conn stays up.
 func TestPanicAndGoexit(t *testing.T) {
 	drops, exits := make(chan bool, 1), make(chan bool)
 	s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {

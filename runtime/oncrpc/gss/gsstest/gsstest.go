@@ -186,7 +186,7 @@ func (c *secContext) usable() error {
 	return nil
 }
 
-// side returns the index of the keys of this side, or of the other.
+// side returns the index of this side's keys if own is set, and of the peer's otherwise.
 func (c *secContext) side(own bool) int {
 	if c.client == own {
 		return 0
