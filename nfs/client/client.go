@@ -29,10 +29,11 @@ type Config struct {
 	MaxIO int
 
 	// Window is the number of bytes that a File writes between two COMMITs. If zero, the default is
-	// 64 MiB. WriteAt keeps a copy of them.
+	// 64 MiB. WriteAt keeps a copy of these bytes, because it writes them again if the server
+	// restarts.
 	Window int
 
-	// MaxEntries is the largest number of entries of a directory. If zero, the default is 10
+	// MaxEntries is the largest number of entries in a directory. If zero, the default is 10
 	// million. If negative, there is no limit.
 	MaxEntries int
 
@@ -48,9 +49,9 @@ type Config struct {
 	// "iwarp".
 	Provider string
 
-	// Port and MountPort are the ports of NFS and of MOUNT. MOUNT is over TCP. If zero, Dial
-	// asks the host's rpcbind. If that has no answer, the port of NFS is 20049 for "rdma" and 2049
-	// for "tcp".
+	// Port and MountPort are the NFS and MOUNT ports. MOUNT is over TCP. If zero, Dial asks the
+	// host's rpcbind. If that has no answer, the port of NFS is 20049 for "rdma" and 2049 for
+	// "tcp".
 	Port, MountPort int
 
 	// DialTimeout is the longest time that Dial may take. If zero, the default is 10 s. If the host
@@ -113,15 +114,17 @@ func New(ctx context.Context, over oncrpc.Carrier, root nfs3.Handle, cfg *Config
 }
 
 // size returns the size of a transfer: the preferred one, but no more than the server or Config
-// allows. A server that names none gets 4 KiB.
+// allows. If the server names no size, it is 4 KiB.
 func size(pref, most uint32, limit int) int {
 	return int(min(uint64(cmp.Or(pref, most, 4096)), uint64(cmp.Or(most, pref, 4096)), uint64(limit)))
 }
 
-// Close closes the connection of a Client of Dial. All Files of the Client must be closed.
+// Close closes the connection of a Client that Dial returned. All Files of the Client must be
+// closed first.
 func (c *Client) Close() error { return c.close() }
 
-// do makes a call, which sets status, and again as long as that is NFS3ERR_JUKEBOX, until ctx ends.
+// do makes a call, which sets status, and repeats it while status is NFS3ERR_JUKEBOX, until ctx is
+// done.
 func (c *Client) do(ctx context.Context, op, name string, status *nfs3.Status, call func() error) error {
 	for pause := c.cfg.RetryPause; ; pause = min(2*pause, 64*c.cfg.RetryPause) {
 		if err := call(); err != nil {

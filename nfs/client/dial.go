@@ -26,13 +26,13 @@ import (
 // retransmits is the number of times that a call is sent again on a further connection.
 const retransmits = 1000
 
-// Dial mounts the export that has a path, and returns a Client of it with the name of the path
-// below its root. The file itself need not exist. target has the form HOST:/PATH, with brackets
-// around an IPv6 address. cfg may be nil. ctx bounds the call of Dial. The caller must Close the
-// Client.
+// Dial mounts the export that contains a path. It returns a Client for the export, and the path's
+// name below the export's root. The file itself need not exist. target has the form HOST:/PATH,
+// with brackets around an IPv6 address. cfg may be nil. ctx bounds the call of Dial. The caller
+// must Close the Client.
 //
-// The export is the longest of MOUNT's list that is a prefix of the path. If there is none, Dial
-// tries the path itself and the directories above it.
+// The export is the longest one in MOUNT's list that is a prefix of the path. If no export in the
+// list is, Dial tries the path itself and then the directories above it.
 func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name string, err error) {
 	full, err := cfg.withDefaults()
 	if err != nil {
@@ -61,7 +61,7 @@ func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name stri
 	return c, name, nil
 }
 
-// SplitTarget returns the host and the path of a target of Dial, HOST:/PATH.
+// SplitTarget splits Dial's target, HOST:/PATH, into the host and the path.
 func SplitTarget(target string) (host, dir string, err error) {
 	host, dir, ok := strings.Cut(target, ":/")
 	if host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"); !ok || host == "" {
@@ -121,7 +121,7 @@ func connect(host string, port int, cfg Config) (oncrpc.Carrier, func() error, e
 	return conn, func() error { return errors.Join(conn.Close(), dev.Close()) }, nil
 }
 
-// ErrNoPort is in the error of Dial if the server's rpcbind does not say the port of MOUNT.
+// ErrNoPort is in Dial's error if the server's rpcbind does not return the port of MOUNT.
 var ErrNoPort = errors.New("without rpcbind, set the ports of MOUNT and NFS")
 
 // mount returns the handle of the export that has a path, and the rest of the path below it.
@@ -207,17 +207,17 @@ func (e *MountError) Error() string {
 	return fmt.Sprintf("MOUNT %q: %v: the server exports no directory of this path to this host; see its list of exports, and the option insecure for ports above 1023", e.Path, e.Status)
 }
 
-// Is reports whether the status has the meaning of an error of package fs.
+// Is reports whether the status means the same as target, an error of package fs.
 func (e *MountError) Is(target error) bool {
 	return target == fs.ErrNotExist && e.Status == mount3.StatusNoent ||
 		target == fs.ErrPermission && (e.Status == mount3.StatusAcces || e.Status == mount3.StatusPerm)
 }
 
-// processUser returns the credential of the user of the process. AUTH_SYS has room for 16 groups.
+// processUser returns the credential of the process's user. AUTH_SYS has room for 16 groups.
 func processUser() *oncrpc.AuthSysParms {
 	host, _ := os.Hostname()
 	user := &oncrpc.AuthSysParms{MachineName: []byte(host[:min(len(host), oncrpc.MaxMachineName)]), UID: 65534, GID: 65534}
-	if uid := os.Getuid(); uid >= 0 { // Windows has none
+	if uid := os.Getuid(); uid >= 0 { // not on Windows, which has no user IDs
 		user.UID, user.GID = uint32(uid), uint32(os.Getgid())
 	}
 	groups, _ := os.Getgroups()

@@ -15,8 +15,9 @@
 // # Names
 //
 // A name is a path below the root of the Client, with slashes between its elements; "" and "." are
-// the root itself. Elements that are ".." are refused, and so are names from the server that are no
-// single element of a path, so that a server cannot lead a copy out of its directory.
+// the root itself. Elements that are ".." are refused. A name from the server must be a single
+// element of a path, for example not "../x", because a server could otherwise lead a copy out of
+// its directory.
 //
 // # Calls that are sent again
 //

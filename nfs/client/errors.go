@@ -41,7 +41,7 @@ var help = map[nfs3.Status]string{
 	nfs3.StatusServerfault: "the server failed: its log may say why",
 }
 
-// Is reports whether the status has the meaning of an error of package fs or errors.
+// Is reports whether the status means the same as target, an error of package fs or errors.
 func (e *StatusError) Is(target error) bool {
 	switch e.Status {
 	case nfs3.StatusNoent:
@@ -86,6 +86,6 @@ type ProtocolError struct {
 // Error returns the procedure, the file and the rule.
 func (e *ProtocolError) Error() string { return fmt.Sprintf("%s %q: %s", e.Op, e.Name, e.Rule) }
 
-// ErrName means that a name is no path below the root, or that a name of the server is no single
-// element of a path.
+// ErrName means that a name is not a path below the root, or that a name from the server is not a
+// single element of a path.
 var ErrName = errors.New("unusable name")

@@ -13,7 +13,7 @@ import (
 )
 
 // File is an open file. Its methods are safe for concurrent use; those that write run one at a
-// time. Their calls end with the context that the File was opened with.
+// time. Their calls use the context that the File was opened with.
 type File struct {
 	c      *Client
 	ctx    context.Context
@@ -32,8 +32,8 @@ var (
 	_ io.Closer   = (*File)(nil)
 )
 
-// Open opens a file for reading or writing: the server checks each call. ctx ends the calls of the
-// File, not only this one.
+// Open opens a file for reading or writing: the server checks each call. ctx applies to all calls
+// of the File, not only to this one.
 func (c *Client) Open(ctx context.Context, name string) (*File, error) {
 	return c.OpenFile(ctx, name, os.O_RDWR, 0)
 }

@@ -146,7 +146,7 @@ func (g ganeshaCalls) writes(dir nfs3.Handle) nfs3.Handle {
 	return file
 }
 
-// describes asks for the attributes of the file and of the file system.
+// describes asks for the attributes of the file and the file system.
 func (g ganeshaCalls) describes(dir, file nfs3.Handle) {
 	g.t.Helper()
 	ctx := g.t.Context()

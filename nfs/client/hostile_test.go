@@ -135,7 +135,7 @@ func TestHostileRead(t *testing.T) {
 	}
 }
 
-// Short READs and WRITEs that make progress are no lie.
+// Short READs and WRITEs are accepted as long as they make progress.
 func TestShort(t *testing.T) {
 	c, dir := lied(t, &liar{
 		read: func(_ *nfs3.ReadArgs, r *nfs3.ReadRes) {
@@ -181,7 +181,7 @@ func TestHostileWrite(t *testing.T) {
 }
 
 // When the verifier changes, between WRITEs or before COMMIT, all data since the last COMMIT are
-// written again, and those of a committed window are not.
+// written again. Data in a committed window are not.
 func TestRewrite(t *testing.T) {
 	for name, fill := range map[string]func(f *client.File, data []byte) error{
 		"WriteAt": func(f *client.File, data []byte) error {
@@ -226,7 +226,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// NFS3ERR_JUKEBOX is tried again until the context ends.
+// A call that gets NFS3ERR_JUKEBOX is tried again until the context is done.
 func TestJukebox(t *testing.T) {
 	var n atomic.Int64
 	c, _ := lied(t, &liar{getattr: func(r *nfs3.GetAttrRes) {
@@ -291,7 +291,7 @@ func TestHostileListing(t *testing.T) {
 	}
 }
 
-// A listing that the server does not go on with begins again; entries are listed once.
+// If the server refuses to continue a listing, it begins again; entries are listed once.
 func TestBadCookie(t *testing.T) {
 	refusals := 0
 	always := false
@@ -341,7 +341,7 @@ func TestReadDirWithoutPlus(t *testing.T) {
 	}
 }
 
-// FSINFO decides the sizes, and any values of it leave usable ones.
+// FSINFO decides the sizes, which are usable whatever values it returns.
 func TestHostileSizes(t *testing.T) {
 	for _, size := range []uint32{0, 1, 1<<32 - 1} {
 		c, dir := lied(t, &liar{fsinfo: func(r *nfs3.FSInfoRes) {

@@ -22,7 +22,7 @@ func (i *Info) Name() string { return i.name }
 // Size returns the size in bytes, math.MaxInt64 at most.
 func (i *Info) Size() int64 { return int64(min(i.Attr.Size, math.MaxInt64)) }
 
-// ModTime returns the time of the last change of the data.
+// ModTime returns the time when the data was last changed.
 func (i *Info) ModTime() time.Time { return fromTime(i.Attr.Mtime) }
 
 // IsDir reports whether the file is a directory.

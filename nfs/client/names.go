@@ -15,8 +15,8 @@ type node struct {
 	attr   nfs3.PostOpAttr
 }
 
-// element returns an error unless name is one element of a path. Names of a server that are none
-// could lead a copy out of its directory.
+// element returns an error unless name is one element of a path. Another name from a server, for
+// example "../x", could lead a copy out of its directory.
 func element(name string) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%w: found %.64q, expected one element of a path, neither . nor .. nor with a slash or NUL", ErrName, name)
@@ -91,7 +91,7 @@ func (c *Client) stat(ctx context.Context, n node, name string) (*Info, error) {
 	return info, nil
 }
 
-// Stat describes a file. Of a symbolic link it describes the link.
+// Stat describes a file. If the name is a symbolic link, Stat describes the link.
 func (c *Client) Stat(ctx context.Context, name string) (*Info, error) {
 	n, err := c.walk(ctx, name)
 	if err != nil {

@@ -138,7 +138,7 @@ func (f *File) broken(op, rule string, args ...any) error {
 	return &ProtocolError{Op: op, Name: f.name, Rule: fmt.Sprintf(rule, args...)}
 }
 
-// inRange returns an error if a range of bytes is none.
+// inRange returns an error unless off and n are a valid range of bytes.
 func (f *File) inRange(op string, off, n int64) error {
 	if off < 0 || n < 0 || off > math.MaxInt64-n {
 		return fmt.Errorf("%s %q: found offset %d and %d bytes, expected a range from 0 to 2^63-1", op, f.name, off, n)

@@ -16,9 +16,9 @@ const restarts = 8
 // ReadDir lists a directory, in the order of the server and without . and .. entries. It holds the
 // entries of one reply at a time. The sequence ends after the first error.
 //
-// If the server refuses to go on because the directory changed (NFS3ERR_BAD_COOKIE), ReadDir begins
-// again, and passes over the entries up to the last one that it has listed. If that is gone, the
-// listing fails and can be repeated.
+// If the server refuses to continue because the directory changed (NFS3ERR_BAD_COOKIE), ReadDir
+// begins again, and skips the entries up to the last one that it has listed. If that entry was
+// removed, the listing fails and can be repeated.
 func (c *Client) ReadDir(ctx context.Context, name string) iter.Seq2[*Info, error] {
 	return func(yield func(*Info, error) bool) {
 		l := listing{c: c, name: name}

@@ -117,8 +117,8 @@ func (f *File) push(e extent) error {
 	return nil
 }
 
-// commit commits the extents. If the server has restarted, it writes the data again
-// (RFC 1813 §3.3.21), and so it does if the server lacks COMMIT, by WRITEs that store them.
+// commit commits the extents. If the server has restarted, it writes the data again (RFC 1813
+// §3.3.21). If the server lacks COMMIT, it does the same, by WRITEs that store the data.
 func (f *File) commit() error {
 	for range rewrites {
 		if len(f.kept) == 0 {

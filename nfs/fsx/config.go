@@ -27,22 +27,22 @@ type Config struct {
 	// Seed selects the operations.
 	Seed uint64
 
-	// Steps is the number of operations of a Run. If zero, the default is 1,000. If negative, there
-	// is no limit: Run goes on until its context ends.
+	// Steps is the number of operations that a Run makes. If zero, the default is 1,000. If
+	// negative, there is no limit: Run continues until its context is done.
 	Steps int
 
 	// MaxFile is the largest size of a file in bytes. If zero, the default is 256 KiB.
 	MaxFile int
 
-	// Files is the largest number of names of files. If zero, the default is 12.
+	// Files is the largest number of file names. If zero, the default is 12.
 	Files int
 
 	// Dense leaves out what makes a hole: writes begin at the end of a file at most, and Truncate
 	// makes no file longer.
 	Dense bool
 
-	// Only lists the operations to be used, beside Create, which comes while there is no file. If
-	// empty, all are.
+	// Only lists the operations to use. Create is used as well while there is no file. If empty,
+	// all operations are used.
 	Only []Op
 }
 

@@ -45,7 +45,7 @@ func (t *Tester) check(file File, name string, data []byte, off, size int) error
 
 var errNothing = errors.New("no error, expected one")
 
-// orNothing returns an error in each case, for a wrong result without one.
+// orNothing returns err, or errNothing if err is nil: a wrong result came without an error.
 func orNothing(err error) error {
 	if err == nil {
 		return errNothing
@@ -53,7 +53,7 @@ func orNothing(err error) error {
 	return err
 }
 
-// write writes to a random place of a file, perhaps behind its end.
+// write writes to a random place of a file, perhaps past its end.
 func (t *Tester) write() error {
 	name := t.existing()
 	off := t.number(t.cfg.MaxFile)

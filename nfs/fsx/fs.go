@@ -1,8 +1,8 @@
 package fsx
 
-// FS is a file system, or one directory of it. Names are paths from there, with slashes. Its
-// methods are called by one goroutine at a time. Their errors match fs.ErrExist and
-// fs.ErrNotExist with errors.Is, where the package says so.
+// FS is a file system, or a directory in one. Names are paths from there, with slashes. Its methods
+// are called by one goroutine at a time. Their errors match fs.ErrExist and fs.ErrNotExist with
+// errors.Is, where the package says so.
 type FS interface {
 	// Mkdir makes a directory.
 	Mkdir(name string) error
@@ -10,20 +10,21 @@ type FS interface {
 	// Create makes an empty file and opens it. If the name is in use, the error is fs.ErrExist.
 	Create(name string) (File, error)
 
-	// Open opens a file to read and to write. If there is none, the error is fs.ErrNotExist.
+	// Open opens a file to read and to write. If the file does not exist, the error is
+	// fs.ErrNotExist.
 	Open(name string) (File, error)
 
 	// Rename gives a file another name. It replaces the file that has the name.
 	Rename(from, to string) error
 
-	// Remove removes a file. If there is none, the error is fs.ErrNotExist.
+	// Remove removes a file. If the file does not exist, the error is fs.ErrNotExist.
 	Remove(name string) error
 
 	// ReadDir returns the names in a directory, without . and .., in any order.
 	ReadDir(name string) ([]string, error)
 }
 
-// Linker is an FS with hard links. Without it a Tester makes none.
+// Linker is an FS with hard links. Without this interface a Tester makes no links.
 type Linker interface {
 	// Link gives a file one more name. If it is in use, the error is fs.ErrExist.
 	Link(name, link string) error
@@ -49,6 +50,6 @@ type File interface {
 	// Sync returns when the bytes written so far survive a crash of the file system.
 	Sync() error
 
-	// Close ends the use of the File.
+	// Close closes the File. It is not used afterwards.
 	Close() error
 }

@@ -25,12 +25,12 @@ func config(seed uint64) fsx.Config {
 	return cfg
 }
 
-// A directory of this machine is as the model, with each kind of operation, and another view of it
-// is as well.
+// A directory of this machine agrees with the model after each kind of operation, and so does
+// another view of that directory.
 func TestDirectory(t *testing.T) {
 	dir := t.TempDir()
 	tester := fsx.New(fsx.OS(dir), config(1))
-	for range 2 { // a second Run goes on
+	for range 2 { // a second Run continues
 		if err := tester.Run(context.Background()); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// The context ends a run without a limit.
+// A run without a limit stops when the context is done.
 func TestContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cause := errors.New("enough")
@@ -143,7 +143,7 @@ type faulty struct {
 	refuse                   error
 
 	held   func()   // the late write
-	bounds [2]int64 // of it
+	bounds [2]int64 // of the late write
 	old    []byte   // what the file had
 }
 

@@ -29,7 +29,7 @@ func exists(err error) error {
 	return fmt.Errorf("the name is in use, expected %q: %w", fs.ErrExist, orNothing(err))
 }
 
-// rename gives a file another name, that of another file at times.
+// rename gives a file another name, sometimes the name of another file.
 func (t *Tester) rename() error {
 	from, to := t.existing(), t.any()
 	if t.rnd.IntN(4) == 0 {
@@ -88,8 +88,8 @@ func (t *Tester) remove() error {
 	return nil
 }
 
-// unlink takes a name from its file and closes it with the last: not every file system keeps a
-// removed file open.
+// unlink removes a name from its file, and closes the file when no name is left, because not every
+// file system keeps a removed file open.
 func (t *Tester) unlink(name string) error {
 	n := t.names[name]
 	if n.links--; n.links > 0 {

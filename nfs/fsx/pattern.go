@@ -15,8 +15,8 @@ type write struct {
 	size int
 }
 
-// word returns 8 bytes of the pattern: those of a step at 8*index. It is the finalizer of
-// SplitMix64 over the three numbers.
+// word returns 8 bytes of a step's pattern, at offset 8*index. It is the finalizer of SplitMix64
+// over the three numbers.
 func word(seed uint64, step int, index uint64) uint64 {
 	z := seed*0x9e3779b97f4a7c15 + uint64(step)*0xd1342543de82ef95 + index*0xaf251af3b0f025b5
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -34,7 +34,7 @@ func fill(p []byte, seed uint64, step, off int) {
 	}
 }
 
-// enough is the number of bytes that show which write they are of.
+// enough is the number of bytes that identify the write they come from.
 const enough = 6
 
 // origin says which write the first bytes of p, at off, come from.

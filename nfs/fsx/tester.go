@@ -59,8 +59,8 @@ func New(fs FS, cfg Config) *Tester {
 func Run(ctx context.Context, fs FS, cfg Config) error { return New(fs, cfg).Run(ctx) }
 
 // Run makes Config.Steps operations, compares everything at the end, and closes the files. Its
-// error is a *Failure, or the cause of the end of ctx, for which it looks between operations.
-// After success it may be called again and goes on from there.
+// error is a *Failure, or the cause of ctx, which it checks between operations. After success it
+// may be called again and continues from there.
 func (t *Tester) Run(ctx context.Context) error {
 	err := t.run(ctx)
 	for _, n := range t.names {
@@ -107,7 +107,7 @@ func (t *Tester) Compare(fs FS) error {
 	return nil
 }
 
-// Count returns the number of operations of a kind that were made.
+// Count returns how many operations of a kind were made.
 func (t *Tester) Count(op Op) int { return t.counts[op] }
 
 // Written returns the number of bytes that were written.
@@ -187,7 +187,7 @@ func (t *Tester) existing() string {
 	return names[t.rnd.IntN(len(names))]
 }
 
-// any returns a random name, of a file that exists if there are as many as there may be.
+// any returns a random name. If Config.Files files exist, it is the name of an existing file.
 func (t *Tester) any() string {
 	if len(t.names) >= t.cfg.Files {
 		return t.existing()

@@ -123,8 +123,9 @@ func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
 }
 
 // modeFor returns the mode that an object gets, and whether that is a change. A caller outside the
-// object's group cannot set the set-group-ID bit, and a file whose owner or group is set loses this
-// and the set-user-ID bit, even if root sets the ids that it has: so Linux's server.
+// object's group cannot set the set-group-ID bit. A file loses this and the set-user-ID bit when
+// its owner or group is set, as in Linux's server, even if root sets the ids that the file already
+// has.
 func (c *caller) modeFor(a *nfs3.Attr, set *nfs3.SetAttr) (mode nfs3.Mode, change bool) {
 	mode = a.Mode
 	gid := a.GID

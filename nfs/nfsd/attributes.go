@@ -28,8 +28,8 @@ func (st *stat) before() nfs3.PreOpAttr {
 	return nfs3.PreOpAttr{AttributesFollow: true, Attributes: nfs3.WccAttr{Size: a.Size, Mtime: a.Mtime, Ctime: a.Ctime}}
 }
 
-// lstat returns the attributes of an object. It follows no symbolic link at the end of the path,
-// and none that leads out of the export.
+// lstat returns the attributes of an object. It does not follow a symbolic link at the end of the
+// path, or one that leads out of the export.
 func (s *Server) lstat(path string) (stat, error) {
 	fi, err := s.root.Lstat(path)
 	if err != nil {
@@ -208,7 +208,8 @@ func (s *Server) openAsIs(o object, flag int) (*os.File, error) {
 	return f, s.same(f, o)
 }
 
-// same returns an error, and closes f, if a local program has put f in the place of an object.
+// same returns an error, and closes f, if f is another file than o, because a local program has put
+// it there.
 func (s *Server) same(f *os.File, o object) error {
 	st, err := fstat(f)
 	if err == nil && (st.ino() != o.ino() || st.dev != o.dev) {
@@ -220,10 +221,10 @@ func (s *Server) same(f *os.File, o object) error {
 	return err
 }
 
-// created gives a new object of a directory its owner and attributes, and returns it. Ids in the
-// attributes count for root alone: other callers cannot give files away, but some clients send the
-// group of the directory, by the rules of BSD. What the type of the object does not have is left
-// out, too.
+// created gives a new object of a directory its owner and attributes, and returns it. It ignores
+// IDs in the attributes unless the caller is root: other callers cannot give files away, but some
+// clients send the directory's group, by the rules of BSD. It also ignores attributes that the
+// object's type does not have, for example the size of a directory.
 func (s *Server) created(c *caller, dir object, name string, a *nfs3.SetAttr, mode nfs3.Mode) (object, error) {
 	o, err := s.child(dir, name)
 	if err != nil {

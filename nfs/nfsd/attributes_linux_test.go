@@ -62,8 +62,8 @@ func TestEachTimeNeedsItsRight(t *testing.T) {
 	}
 }
 
-// SETATTR of the mode that a file has is a change: the time of it is set, as by chmod(2). A SETATTR
-// of the times alone leaves the mode.
+// A SETATTR of the mode that a file already has counts as a change: it updates the file's ctime, as
+// chmod(2) does. A SETATTR of the times alone leaves the mode.
 func TestTheSameModeIsAChange(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	c := e.client(t, auth(t, 1000, 1000))
@@ -81,7 +81,7 @@ func TestTheSameModeIsAChange(t *testing.T) {
 	}
 }
 
-// The attributes before a change have the time of the last change, which is not that of the data.
+// The attributes before a change have the file's ctime, which differs from its mtime.
 func TestAttributesBeforeAChange(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	c := e.client(t, auth(t, 1000, 1000))

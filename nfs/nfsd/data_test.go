@@ -44,7 +44,8 @@ func TestExclusiveCreate(t *testing.T) {
 	want(t, "CREATE with another verifier", code, nfs3.StatusExist)
 }
 
-// The verifier of UNSTABLE WRITE and COMMIT is one for a start (RFC 1813 §3.3.7, §3.3.21).
+// UNSTABLE WRITE and COMMIT return one verifier until the server restarts (RFC 1813 §3.3.7,
+// §3.3.21).
 func TestWriteVerifier(t *testing.T) {
 	e := newExport(t, nfsd.Config{})
 	var file nfs3.Handle

@@ -99,8 +99,8 @@ func listRoom(r *rpc.Request, count nfs3.Count) int {
 	return int(min(uint64(count), maxList, uint64(max(reply-rpc.ReplyHead-4, 0))))
 }
 
-// list calls f with the entries of a directory behind a cookie, until f returns false. The verifier
-// of the cookies is a MAC of the directory, so those of other directories are refused; a strict
+// list calls f with a directory's entries after a cookie, until f returns false. The cookie
+// verifier is a MAC of the directory, so that cookies from other directories are refused; a strict
 // server includes the time of the last change.
 func (s *Server) list(r *rpc.Request, h *nfs3.Handle, cookie nfs3.Cookie, verf nfs3.CookieVerf, f func(c *caller, dir object, name string, ino, next uint64) bool) (attr nfs3.PostOpAttr, now nfs3.CookieVerf, eof bool, refused, err error) {
 	c, refused := s.caller(r)

@@ -80,7 +80,7 @@ func TestListingMemory(t *testing.T) {
 	}
 }
 
-// A strict server refuses cookies after a change of the directory, a lenient one goes on.
+// A strict server refuses cookies after the directory has changed, a lenient one continues.
 func TestStrictCookies(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		e := newExport(t, nfsd.Config{Async: true, StrictCookies: strict})

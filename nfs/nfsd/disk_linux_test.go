@@ -9,7 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 )
 
-// newSmallExport returns an export that is a file system of its own with limits: options of tmpfs.
+// newSmallExport returns an export that is a separate file system with limits, which are options of
+// tmpfs.
 func newSmallExport(t *testing.T, limits string) *export {
 	t.Helper()
 	e := newExport(t, nfsd.Config{})
@@ -19,7 +20,7 @@ func newSmallExport(t *testing.T, limits string) *export {
 	if err != nil {
 		t.Skip("mounting a small file system: ", err)
 	}
-	t.Cleanup(func() { // before that of newExport
+	t.Cleanup(func() { // runs before newExport's cleanup
 		check(t, e.server.Close()) // it has the file system open
 		check(t, syscall.Unmount(e.dir, 0))
 		e.start(t)
@@ -27,8 +28,8 @@ func newSmallExport(t *testing.T, limits string) *export {
 	return e
 }
 
-// A disk that fills is NFS3ERR_NOSPC; with space again, the server goes on. A file system mounted
-// below the export is not served.
+// When the disk is full, the status is NFS3ERR_NOSPC; when there is space again, calls succeed. A
+// file system mounted below the export is not served.
 func TestFullDisk(t *testing.T) {
 	e := newSmallExport(t, "size=1m")
 	c := e.client(t, auth(t, 1000, 1000))

@@ -6,7 +6,7 @@
 //   - locks: NLM is answered, and refuses each lock with ENOLCK. Mount with nolock to lock files
 //     between programs of one client;
 //   - access control lists: only the mode bits count;
-//   - quotas of its own: those of the file system apply to the server's user;
+//   - its own quotas: the file system's quotas apply to the server's user;
 //   - Kerberos: AUTH_SYS proves nothing, so any host that can connect can claim any user but root.
 //     Restrict the hosts by a firewall;
 //   - NFS over UDP: clients can only ask MOUNT and rpcbind over it, as command serve lets them;
@@ -30,9 +30,9 @@
 //
 // # Users
 //
-// The server checks the mode bits itself. Calls of user 0 are those of Config.AnonUID, unless
-// Config.AllowRoot. If the server does not run as root, it cannot give files to others: all callers
-// act as the user of the server.
+// The server checks the mode bits itself. Calls of user 0 act as Config.AnonUID, unless
+// Config.AllowRoot is set. If the server does not run as root, it cannot give files to others: all
+// callers act as the user of the server.
 //
 // # Data that must not be lost
 //

@@ -45,7 +45,7 @@ func (s *Server) SetDevice(dev uint64) (old uint64) {
 // MountStatusOf returns the status of MOUNT for one of NFS.
 var MountStatusOf = mountStatus
 
-// StatusOf returns the status of an error of the system.
+// StatusOf returns the status for a system error.
 var StatusOf = status
 
 // Locks is the lock manager.

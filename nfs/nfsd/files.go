@@ -186,8 +186,8 @@ func (s *Server) read(r *rpc.Request, f *os.File, args *nfs3.ReadArgs, ok *nfs3.
 	return nil
 }
 
-// readRoom returns the number of bytes of data that the caller can receive. Over RDMA it is the
-// memory that the client offers.
+// readRoom returns how much data the caller can receive, in bytes. Over RDMA it is the memory that
+// the client offers.
 func readRoom(r *rpc.Request) uint64 {
 	results, reply := r.Room()
 	if len(results) > 0 && results[0] > 0 {

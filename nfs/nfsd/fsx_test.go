@@ -49,7 +49,7 @@ func steps(seed uint64, n int) fsx.Config {
 	return fsx.Config{Seed: seed, Steps: n}
 }
 
-// Random operations over memory and TCP leave the files as a model of them.
+// Random operations over memory and TCP leave the files as package fsx's model has them.
 func TestFsx(t *testing.T) {
 	t.Run("mem", func(t *testing.T) {
 		e := newExport(t, nfsd.Config{Async: true})
@@ -123,8 +123,9 @@ func overRDMA(t *testing.T, e *export, provider string, cfg *rdmaio.Config) rdma
 	return rdmaEnds{server, conn}
 }
 
-// Random operations over each provider and version of RPC-over-RDMA leave the files as a model of
-// them. A large Config.Continue makes WRITE and READDIR go in parts instead of chunks.
+// Random operations over each provider and version of RPC-over-RDMA leave the files as package
+// fsx's model has them. A large Config.Continue makes WRITE and READDIR go in parts instead of
+// chunks.
 func TestFsxRDMA(t *testing.T) {
 	small := func(versions []int, send int) *rdmaio.Config {
 		return &rdmaio.Config{Versions: versions, InlineSend: 4096, InlineRecv: 4096, Continue: send}

@@ -39,8 +39,9 @@ func (r *raw) DecodeXDR(d *xdr.Decoder) error {
 
 func (r *raw) XDRSize() int { return len(*r) }
 
-// Inputs have handles by number, as each run has a key of its own: this mark, the number, and
-// zeros. It is the mark of true handles. Other numbers are forged handles.
+// An input names a handle by number, because each run has another key: the input has this mark, the
+// number, and zeros. The mark is also how true handles begin. A number without a handle stands for
+// a forged one.
 const (
 	fuzzMark   = "nfs\x01"
 	fuzzHandle = len(fuzzMark) + 32

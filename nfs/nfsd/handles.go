@@ -52,7 +52,7 @@ type keyed struct {
 	sum [sha256.Size]byte
 }
 
-// mac returns the first half of the MAC of a text.
+// mac returns the first half of a text's MAC.
 func (t *table) mac(text []byte) (mac [handleSize - handleBody]byte) {
 	h, ok := t.macs.Get().(*keyed)
 	if !ok {
@@ -126,8 +126,8 @@ func (s *Server) directory(h *nfs3.Handle) (object, error) {
 	return o, err
 }
 
-// child finds an object in a directory. If the directory has none of that name, the error has the
-// status NFS3ERR_NOENT.
+// child finds an object in a directory. If no object has that name, the error has the status
+// NFS3ERR_NOENT.
 func (s *Server) child(dir object, name string) (object, error) {
 	p := path.Join(dir.path, name)
 	st, err := s.lstat(p)
@@ -137,7 +137,7 @@ func (s *Server) child(dir object, name string) (object, error) {
 	return object{p, st}, err
 }
 
-// handle returns the handle of a child of dir.
+// handle returns the handle of o, which has a name in dir.
 func (s *Server) handle(dir, o object, name string) (nfs3.Handle, error) {
 	links := o.attr.Type != nfs3.FileTypeDir && o.attr.Nlink > 1
 	gen, err := s.table.add(o.ino(), s.generation(o.path), links, dir.ino(), name)

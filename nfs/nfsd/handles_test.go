@@ -14,7 +14,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
 )
 
-// Handles survive restarts and the renames of clients, of the file and of the directories above it.
+// Handles survive restarts, and clients' renames of the file or the directories above it.
 func TestHandlesSurvive(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	var dir, file nfs3.Handle
@@ -139,8 +139,8 @@ func TestHardLinks(t *testing.T) {
 	want(t, "GETATTR", code, nfs3.StatusStale)
 }
 
-// Handles that the server did not make are refused with NFS3ERR_BADHANDLE (RFC 1813 §2.6), among
-// them every prefix of one, and those of another export.
+// Handles that the server did not make are refused with NFS3ERR_BADHANDLE (RFC 1813 §2.6), for
+// example every prefix of a handle, and handles of another export.
 func TestForgedHandles(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	c := e.client(t, auth(t, 1000, 1000))
@@ -215,7 +215,7 @@ func TestTableSize(t *testing.T) {
 	want(t, "GETATTR", code, nfs3.StatusOK)
 }
 
-// sameFile reports whether attributes are those of a file.
+// sameFile reports whether attributes describe a file.
 func sameFile(t *testing.T, fi os.FileInfo, a nfs3.Attr) bool {
 	t.Helper()
 	st, err := nfsd.StatOf(fi)
@@ -236,7 +236,7 @@ func TestStateDirectory(t *testing.T) {
 	}
 }
 
-// No handle but those that the server made is taken, and no input panics.
+// Only handles that the server made are accepted, and no input panics.
 func FuzzHandle(f *testing.F) {
 	e := newExport(f, nfsd.Config{Async: true})
 	c := e.client(f, auth(f, 1000, 1000))

@@ -13,11 +13,12 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
 
-// readDir calls f with the names of a directory behind a cookie, 0 for all, until f returns false.
-// next is the cookie of an entry. The listing has no inode numbers. A cookie is a hash of the name,
-// and the listing is in the order of these, so that it stays the same while other entries come and
-// go. It reads the whole directory each time, and keeps as many names as one reply may need.
-// Two names with one hash, one in 2^32 directories of 65,536 entries, would be listed as one.
+// readDir calls f with the names in a directory after a cookie, until f returns false. Cookie 0
+// lists all names. next is the cookie of an entry. The listing has no inode numbers. A cookie is a
+// hash of the name, and the listing is in the order of these, so that it stays the same while other
+// entries come and go. It reads the whole directory each time, and keeps as many names as one reply
+// may need. Two names with one hash, one in 2^32 directories of 65,536 entries, would be listed as
+// one.
 func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) bool) (eof bool, err error) {
 	type name struct {
 		cookie uint64

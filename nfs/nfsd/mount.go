@@ -16,11 +16,11 @@ import (
 // mountServer implements mount3rpc.Server (RFC 1813 §5).
 type mountServer struct{ *Server }
 
-// maxMounts is the length of the list of DUMP. It is for people, and clients may have crashed, so
-// the oldest mount goes first.
+// maxMounts is the largest number of mounts that DUMP lists. The list is for people, and clients
+// may have crashed without UMNT, so the oldest mount is dropped first.
 const maxMounts = 1024
 
-// mounts is the list of DUMP.
+// mounts is the list that DUMP returns.
 type mounts struct {
 	mu   sync.Mutex
 	list []mount
@@ -76,7 +76,7 @@ func (s *Server) walk(c *caller, dir string) (h nfs3.Handle, err error) {
 	return h, err
 }
 
-// mountStatus returns the status of MOUNT. Those that it has are numbered as in NFS.
+// mountStatus returns the status of MOUNT. The statuses that MOUNT has are numbered as in NFS.
 func mountStatus(code nfs3.Status) mount3.Status {
 	if s := mount3.Status(code); s.Valid() {
 		return s

@@ -87,8 +87,9 @@ func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, f func(c *caller,
 	return wcc, s.storeChanged(c, err), nil
 }
 
-// willChange opens directories that a call is going to change, to store them after it: the change
-// must not be made if the answer is that it failed.
+// willChange opens the directories that a call is going to change, so that they can be stored
+// afterwards. This comes before the change, because a call that is answered with an error must not
+// have made it.
 func (s *Server) willChange(c *caller, dirs ...string) error {
 	if s.cfg.Async {
 		return nil
@@ -105,7 +106,7 @@ func (s *Server) willChange(c *caller, dirs ...string) error {
 
 // storeChanged waits until the files and directories that a call has changed are on the disk, and
 // closes them. It stores nothing if err, the result of the call, is an error. The caller holds no
-// lock, so that other calls go on meanwhile.
+// lock, so that other calls run while it waits.
 func (s *Server) storeChanged(c *caller, err error) error {
 	for _, f := range c.changed {
 		if err == nil && !s.cfg.Async {
@@ -127,10 +128,11 @@ func (s *Server) wcc(o object, wcc *nfs3.WccData) func() {
 	}
 }
 
-// made is the result of the procedures that make an object: these have types of one form.
+// made is the result type of the procedures that make an object. Their result types have the same
+// fields.
 type made = nfs3.CreateResOK
 
-// make makes an object by f, and gives it attributes, of which mode is the default.
+// make makes an object by f, and gives it attributes. mode is the default mode.
 func (s *Server) make(r *rpc.Request, where *nfs3.DirOpArgs, a *nfs3.SetAttr, mode nfs3.Mode, f func(c *caller, p string) error) (m made, code nfs3.Status, refused error) {
 	wcc, err, refused := s.change(r, where, func(c *caller, dir object, name string) error {
 		if dots(name) {
@@ -295,7 +297,8 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 			return failed(nfs3.StatusInval) // RFC 1813 §3.3.14
 		}
 	}
-	// Before the names are looked at: without search permission nothing says whether one exists.
+	// This is before the names are looked up, because without search permission the caller must not
+	// learn whether a name exists.
 	for _, dir := range []object{from, to} {
 		if err := c.mayChange(&dir.attr); err != nil {
 			return err
@@ -342,8 +345,8 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 	return nil
 }
 
-// makeWay removes the empty directory in whose place another one comes: os.Root does not rename
-// onto directories.
+// makeWay removes the empty directory that a RENAME replaces, because os.Root does not rename onto
+// directories.
 func (s *Server) makeWay(o, target object) error {
 	if strings.HasPrefix(target.path, o.path+"/") {
 		return failed(nfs3.StatusInval)

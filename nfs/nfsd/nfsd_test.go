@@ -31,7 +31,7 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// export is a directory that is served, with a canary beside it that no call may touch.
+// export is a directory that is served. Next to it is a canary, which no call may touch.
 type export struct {
 	dir, outside string
 	cfg          nfsd.Config

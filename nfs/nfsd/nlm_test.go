@@ -106,8 +106,8 @@ var lockCalls = []lockCall{
 }
 
 // Each procedure of the lock manager is answered at once, over each carrier: a lock is refused by
-// NLM4_DENIED_NOLOCKS, which clients give to their programs as ENOLCK, and what ends a lock
-// succeeds. The result has the cookie of the call (RFC 1813 §6).
+// NLM4_DENIED_NOLOCKS, which clients give to their programs as ENOLCK, and calls that release a
+// lock succeed. The result has the cookie of the call (RFC 1813 §6).
 func TestLocksAreRefusedAtOnce(t *testing.T) {
 	overAll(t, nfsd.Config{Async: true}, func(t *testing.T, e *export, c *client) {
 		file, code := c.create(t, c.root, "file")
@@ -147,7 +147,7 @@ func locks(t *testing.T, c *nlm4rpc.Client, fh []byte) {
 	}
 }
 
-// Arguments beyond the limits of the protocol are refused, and the service goes on.
+// Arguments beyond the protocol's limits are refused, and the service still answers.
 func TestLongLockArguments(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	conn := mem.New(e.server.Handler(), nil)
@@ -176,8 +176,8 @@ func TestLongLockArguments(t *testing.T) {
 	check(t, c.Null(t.Context()))
 }
 
-// A server has the limits of its carrier for the lock manager, too: more bytes than a record may
-// have end the connection, and other connections go on.
+// A server has the limits of its carrier for the lock manager, too: a record with too many bytes
+// closes its connection, and other connections stay up.
 func TestLockServiceObeysCarrierLimits(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	server, err := tcp.Listen(t.Context(), "127.0.0.1:0", e.server.Handler(), &tcp.Config{MaxRecord: 8 << 10})

@@ -36,8 +36,8 @@ func (e *export) file(t *testing.T, c *client, name string, uid, gid int, mode n
 	return h
 }
 
-// Only the owner names the ids that a file has in SETATTR, and only root gives it to others: so
-// chown(2) of POSIX.
+// Only the owner names the ids that a file has in SETATTR, and only root gives it to others, as for
+// chown(2) in POSIX.
 func TestOnlyOwnerSetsIDs(t *testing.T) {
 	needRoot(t)
 	e := newExport(t, nfsd.Config{Async: true, AllowRoot: true})
@@ -211,9 +211,9 @@ func TestSetGroupIDNeedsGroup(t *testing.T) {
 	}
 }
 
-// Where a client asks for the owner of a new object, root gets it; for all others the owner is the
-// caller, and the call succeeds: clients with the rules of BSD send the group of the directory. A
-// size of anything but a file counts no more.
+// If a client sets the owner of a new object, that has an effect for root only. For other callers
+// the owner is the caller, and the call succeeds, because clients with the rules of BSD send the
+// directory's group. A size is ignored, too, unless the object is a file.
 func TestOwnerOfNewObjects(t *testing.T) {
 	needRoot(t)
 	e := newExport(t, nfsd.Config{Async: true, AllowRoot: true})
@@ -264,8 +264,9 @@ func TestOwnerOfNewObjects(t *testing.T) {
 	}
 }
 
-// A WRITE takes the set-ID bits before it changes the data, so that one that fails after a part of
-// the data leaves none; that of a user who is not the owner, too. Root's leaves them (write(2)).
+// A WRITE clears the file's set-ID bits before it changes the data, so that they are gone even if
+// it fails after a part of the data. A WRITE by a user other than the owner clears them, too. A
+// WRITE by root leaves them (write(2)).
 func TestWriteClearsSetIDs(t *testing.T) {
 	needRoot(t)
 	e := newSmallExport(t, "size=64k")

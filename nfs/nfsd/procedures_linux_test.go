@@ -141,8 +141,8 @@ func TestEachProcedure(t *testing.T) {
 	}
 }
 
-// A file system without space for another name is NFS3ERR_NOSPC for each procedure that adds one,
-// and the other procedures go on.
+// If a file system has no space for another name, each procedure that adds one returns
+// NFS3ERR_NOSPC. The other procedures still work.
 func TestNoInodes(t *testing.T) {
 	e := newSmallExport(t, "nr_inodes=2")
 	c := e.client(t, auth(t, 1000, 1000))

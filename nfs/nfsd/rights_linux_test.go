@@ -11,11 +11,11 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// user is a caller, with its place in the mode bits of a file of 1000:1000.
+// user is a caller, with its place in the mode bits of a file that 1000:1000 owns.
 type user struct {
 	name  string
 	cred  oncrpc.OpaqueAuth
-	shift int // of the bits of the mode that count; -1: all are allowed
+	shift int // of the mode bits that count; -1: all are allowed
 }
 
 // usersOf returns callers of each kind for an export that maps root, or root for one that does not.

@@ -51,7 +51,7 @@ func TestResultsFitTheClientsMemory(t *testing.T) {
 	})
 }
 
-// READs at the same time have memory of their own until their replies are sent.
+// Concurrent READs have separate memory until their replies are sent.
 func TestReadsAtTheSameTime(t *testing.T) {
 	overAll(t, nfsd.Config{Async: true}, func(t *testing.T, e *export, c *client) {
 		var all sync.WaitGroup

@@ -48,9 +48,9 @@ type Config struct {
 	// server, can then lose them.
 	Async bool
 
-	// StrictCookies refuses to go on with the listing of a directory that has changed since its
-	// begin, with NFS3ERR_BAD_COOKIE. By default the listing goes on: entries that stay are listed
-	// once.
+	// StrictCookies refuses to continue a listing with NFS3ERR_BAD_COOKIE if the directory has
+	// changed since the listing began. By default the listing continues: entries that stay are
+	// listed once.
 	StrictCookies bool
 
 	// Logger receives an error when the table of handles cannot be written, because the disk of
@@ -74,7 +74,8 @@ type Server struct {
 	// while they wait for a disk to read or store data. So a path stays valid during a call, and
 	// the attributes before and after a change of a directory have nothing between them.
 	tree sync.RWMutex
-	// inodes does the same for changes of a file, by inode number.
+	// inodes are locks, picked by inode number: a holder excludes other changes of that file, so
+	// that the attributes before and after a change have nothing between them.
 	inodes [64]sync.Mutex
 	// stores serializes store for a file, by inode number: the system reports a failure only to
 	// those that have the file open. A COMMIT that opens it later must see the changed verifier.

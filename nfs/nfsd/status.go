@@ -14,7 +14,7 @@ type failed nfs3.Status
 
 func (f failed) Error() string { return nfs3.Status(f).String() }
 
-// errnos are the statuses of errors of the system (RFC 1813 §2.6).
+// errnos lists the status for each system error that has one (RFC 1813 §2.6).
 var errnos = []struct {
 	errno  syscall.Errno
 	status nfs3.Status

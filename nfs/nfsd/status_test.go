@@ -12,8 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 )
 
-// Errors of the system are the statuses of the same meaning, which a client gives to its programs
-// by their numbers (RFC 1813 §2.6). Errors that have none there are I/O errors.
+// A system error becomes the status with the same meaning, which a client gives to its programs by
+// number (RFC 1813 §2.6). An error without such a status becomes an I/O error.
 func TestStatusOfSystemErrors(t *testing.T) {
 	for errno, code := range map[syscall.Errno]nfs3.Status{
 		syscall.EPERM: 1, syscall.ENOENT: 2, syscall.EIO: 5, syscall.ENXIO: 6, syscall.EACCES: 13, syscall.EEXIST: 17,

@@ -53,7 +53,7 @@ func (s *storm) run(t *testing.T, c *client, rnd *rand.Rand, calls int) {
 		switch a, code := c.attr(t, h); code {
 		case nfs3.StatusOK:
 			s.saw(t, h, a.FileID, a.Type == nfs3.FileTypeDir)
-		case nfs3.StatusStale: // removed meanwhile
+		case nfs3.StatusStale: // removed since it was seen
 		default:
 			t.Errorf("GETATTR: %v", code)
 		}

@@ -41,9 +41,9 @@ var nameToHandleAt = map[string]uintptr{
 }
 
 // generation returns a number for a file that no later file with the same inode number has, or 0 if
-// the file system has none. The handles of the kernel have such a number; their form is the file
-// system's own, so this is a hash of one. The path is not used otherwise: where a local program
-// exchanges a directory for a link, the number is of another file, and the handle is stale.
+// the file system does not provide one. The handles of the kernel have such a number; their form is
+// the file system's own, so this is a hash of one. The path is not used otherwise: where a local
+// program exchanges a directory for a link, the number is of another file, and the handle is stale.
 func (s *Server) generation(path string) uint64 {
 	name, err := syscall.BytePtrFromString(path)
 	call, ok := nameToHandleAt[runtime.GOARCH]
@@ -64,9 +64,9 @@ func (s *Server) generation(path string) uint64 {
 	return max(h.Sum64(), 1)
 }
 
-// readDir calls f with the names of a directory behind a cookie, 0 for all, until f returns false.
-// next is the cookie of an entry. The cookies are the offsets that the file system gives: they stay
-// valid while other entries come and go.
+// readDir calls f with the names in a directory after a cookie, until f returns false. Cookie 0
+// lists all names. next is the cookie of an entry. The cookies are the offsets that the file system
+// gives: they stay valid while other entries come and go.
 func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) bool) (eof bool, err error) {
 	if int64(cookie) < 0 {
 		return false, failed(nfs3.StatusBadCookie)

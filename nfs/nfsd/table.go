@@ -30,7 +30,7 @@ const (
 // table finds the path of a file by its inode number. It has each file that a handle was issued
 // for. Each change is appended to a file of the state directory as a line of JSON, and openTable
 // writes that file again with one line for each file. The operating system may lose the last lines
-// in a crash of its own: the handles of these lines are then stale.
+// when it crashes: the handles of these lines are then stale.
 type table struct {
 	mu      sync.Mutex
 	key     []byte    // of the handles
@@ -50,11 +50,11 @@ type table struct {
 // entry is a file.
 type entry struct {
 	Ino    uint64
-	Gen    uint64  // distinguishes files that have the inode number one after the other
+	Gen    uint64  // distinguishes successive files with one inode number
 	Places []place `json:",omitempty"` // newest first; a directory has one, the export none
 	Key    []byte  `json:",omitempty"` // of the handles; only in the line of the export, the first
 
-	confirmed nfs3.Time // of the last change of the file that is known to have Gen; zero: none
+	confirmed nfs3.Time // last change when the file was known to have Gen; zero: never
 }
 
 // place is a name in a directory.
@@ -63,7 +63,8 @@ type place struct {
 	Name []byte // any bytes; JSON has them in base64
 }
 
-// openTable reads the table of a state directory, or makes one if it has none for this export.
+// openTable reads the table of a state directory, or makes one if the directory has no table for
+// this export.
 func openTable(state string, root, gen uint64, logger *slog.Logger) (_ *table, err error) {
 	t := &table{root: root, entries: map[uint64]*entry{}, late: map[uint64]bool{}, logger: logger}
 	if t.lock, err = lockFile(filepath.Join(state, "lock")); err != nil {
@@ -222,7 +223,7 @@ func (t *table) append() error {
 	return nil
 }
 
-// known returns a generation for a handle: the system's, or a random one if the system has none.
+// known returns a generation for a handle: the system's, or a random one if that is 0.
 func known(gen uint64) uint64 {
 	for gen == 0 {
 		var b [8]byte
@@ -232,9 +233,9 @@ func known(gen uint64) uint64 {
 	return gen
 }
 
-// add notes that a file has a name, and returns its generation. gen is the system's, 0 if it has
-// none. links is true if the file may have further names. After an error nothing is noted: a handle
-// must be in the file.
+// add notes that a file has a name, and returns its generation. gen is the system's generation, or
+// 0 if the system does not provide one. links is true if the file may have further names. After an
+// error nothing is noted: a handle must be in the file.
 func (t *table) add(ino, gen uint64, links bool, dir uint64, name string) (uint64, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -307,7 +308,7 @@ func (t *table) remove(ino, dir uint64, name string) {
 }
 
 // paths returns the paths that a file had when it was seen last, and the time that confirm noted.
-// There are none if no handle was issued for the file, or for the file of this generation.
+// It returns no paths if no handle was issued for the file, or for the file of this generation.
 func (t *table) paths(ino, gen uint64) ([]string, nfs3.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -327,7 +328,7 @@ func (t *table) paths(ino, gen uint64) ([]string, nfs3.Time) {
 	return paths, e.confirmed
 }
 
-// confirm notes the time of the last change of a file that has a generation.
+// confirm notes when a file with a generation was last changed.
 func (t *table) confirm(ino, gen uint64, changed nfs3.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -351,7 +352,8 @@ func (t *table) path(at place) (string, bool) {
 	return strings.Join(parts, "/"), true
 }
 
-// parent returns the directory of a directory. The export is its own, so that no client leaves it.
+// parent returns the parent of a directory. The export is its own parent, so that no client leaves
+// it.
 func (t *table) parent(ino uint64) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

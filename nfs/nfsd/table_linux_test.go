@@ -85,8 +85,8 @@ func TestTableIsOfOneDirectory(t *testing.T) {
 	}
 }
 
-// A file has the names that were seen of it, the last one first: one if it has no links, and at
-// most 16. A known name is no change. Handles of another generation lead nowhere.
+// A file has the names by which it was seen, newest first: one if it has no links, and at most 16.
+// A known name changes nothing. Handles of another generation lead nowhere.
 func TestTableKeepsTheNamesOfAFile(t *testing.T) {
 	var log bytes.Buffer
 	tab := opened(t, t.TempDir(), tableRoot, tableGen, &log)
@@ -177,8 +177,8 @@ func TestTableWithoutItsLog(t *testing.T) {
 	wantPaths(t, "after a restart", tab, 10, 3, "c")
 }
 
-// The file is written again when most of its lines are of the past. If that fails, the old one
-// stays, no other is left, and the next attempt waits for twice as many lines.
+// The file is written again when most lines are out of date. If that fails, the old one stays, no
+// other is left, and the next attempt waits for twice as many lines.
 func TestTableIsWrittenAgain(t *testing.T) {
 	var log bytes.Buffer
 	state := t.TempDir()

@@ -15,9 +15,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
 )
 
-// The disk of the table of handles fills. No handle is issued that the table does not have, and a
-// CREATE that is refused for it leaves no file. RENAME and REMOVE go on. With space again, the
-// handles are as before, also after a restart.
+// The disk with the table of handles fills. No handle is issued that the table does not have, and a
+// CREATE that is refused for that reason leaves no file. RENAME and REMOVE still work. With space
+// again, the handles are as before, also after a restart.
 func TestFullTable(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	check(t, e.server.Close())

@@ -26,7 +26,7 @@ func TestRootSquash(t *testing.T) {
 		cred      oncrpc.OpaqueAuth
 		allowRoot bool
 		uid, gid  uint32
-		secret    nfs3.Status // of reading a file of root's
+		secret    nfs3.Status // of reading root's file
 	}{
 		{"root", auth(t, 0, 0, 0), false, 65534, 65534, nfs3.StatusAcces},
 		{"root allowed", auth(t, 0, 0, 0), true, 0, 0, nfs3.StatusOK},
@@ -77,7 +77,8 @@ func TestModeBits(t *testing.T) {
 	want(t, "READ by others", other.read(t, file, 0, 1).Status, nfs3.StatusAcces)
 	want(t, "WRITE by the group", member.write(t, file, 0, []byte("x"), 0).Status, nfs3.StatusAcces)
 
-	// The mode changes while a program of the owner has the file open: it goes on (RFC 1813 §4.4).
+	// The mode changes while the owner's program has the file open: the program can still use it
+	// (RFC 1813 §4.4).
 	mode(file, 0)
 	want(t, "WRITE by the owner", owner.write(t, file, 0, []byte("x"), 0).Status, nfs3.StatusOK)
 	want(t, "READ by the owner", owner.read(t, file, 0, 1).Status, nfs3.StatusOK)

@@ -123,7 +123,7 @@ func (c *crashing) ServeRPC(r *oncrpc.Request) {
 	c.handler.ServeRPC(r)
 }
 
-// cut ends the server, loses all data that are not stored, and starts the server.
+// cut stops the server, loses all data that are not stored, and starts the server again.
 func (c *crashing) cut() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +146,7 @@ func crash(t *testing.T, cfg nfsd.Config, seed uint64, n int) (*crashing, error)
 	defer conn.Close()
 	run := steps(seed, n)
 	// The client has no cache: after a crash it reads its own data only when it has synced them. So
-	// there are no reads but those of Compare, and no Append, which asks for the size.
+	// only Compare reads, and Append is not used, because it asks for the size.
 	run.Only = []fsx.Op{fsx.Write, fsx.Truncate, fsx.Sync, fsx.Reopen, fsx.Rename, fsx.Link, fsx.Remove, fsx.Compare}
 	run.MaxFile = 64 << 10
 	err := fsx.Run(t.Context(), fsxtest.FS(t.Context(), newClient(t, e, conn)), run)
@@ -245,8 +245,8 @@ func promises(t *testing.T, cfg nfsd.Config) (broken int) {
 	return broken
 }
 
-// A failure to sync is the error of the call, and changes the verifier: also that of a COMMIT that
-// comes before the reply, to which the system does not report the failure again.
+// A failure to sync fails the call and changes the verifier. A COMMIT that comes before the reply
+// must get the new verifier, too, because the system does not report the failure to it again.
 func TestFailingSync(t *testing.T) {
 	e := newExport(t, nfsd.Config{})
 	c := e.client(t, auth(t, 1000, 1000))
@@ -296,7 +296,7 @@ func TestFailingSync(t *testing.T) {
 	}
 }
 
-// Calls go on while another waits for the disk.
+// Other calls run while one waits for the disk.
 func TestSlowSync(t *testing.T) {
 	e := newExport(t, nfsd.Config{})
 	c := e.client(t, auth(t, 1000, 1000))

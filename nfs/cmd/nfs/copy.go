@@ -15,14 +15,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/client"
 )
 
-// copier copies files from one side to the other. The copy is complete when it has its name;
-// before, it is a part with a note beside it.
+// copier copies files from one side to the other. A copy gets its name when it is complete. Until
+// then it is a part, which may have a note next to it that says how much is stored.
 type copier struct {
 	*program
 	ctx      context.Context
 	from, to side
-	// data copies the data of a file to a part from an offset, and calls stored after each window
-	// and at the end, also of a failure, with the offset up to which they are stored.
+	// data copies a file's data to a part, from an offset on. It calls stored after each window and
+	// at the end, even after a failure, with the offset up to which the data are stored.
 	data  func(name, part string, from, size int64, stored func(int64) error) error
 	meter meter
 	total totals
@@ -60,7 +60,7 @@ func (c *copier) copy(name, as string) error {
 	return err
 }
 
-// one copies whatever source is.
+// one copies a file, a directory or a link, and skips anything else.
 func (c *copier) one(source fs.FileInfo, name, as string, level int) error {
 	switch source.Mode().Type() {
 	case 0:
@@ -74,8 +74,8 @@ func (c *copier) one(source fs.FileInfo, name, as string, level int) error {
 	return c.done(name, source.Mode(), "skipped", 0, 0)
 }
 
-// tree copies a directory. A file that fails is reported, and the copy goes on with the next,
-// unless no other can succeed either.
+// tree copies a directory. A file that fails is reported, and the copy continues with the next one,
+// unless no other can succeed, for example because the disk is full.
 func (c *copier) tree(source fs.FileInfo, name, as string, level int) error {
 	if level > maxDeep {
 		return fmt.Errorf("%s: found more than %d directories in one another: copy one further down", shown(name), maxDeep)
@@ -114,7 +114,7 @@ func (c *copier) tree(source fs.FileInfo, name, as string, level int) error {
 	return c.to.setAttr(as, source)
 }
 
-// full reports whether an error is one of the whole destination: it is full or read-only.
+// full reports whether an error means that the whole destination is full or read-only.
 func full(err error) bool {
 	if refused := (*client.StatusError)(nil); errors.As(err, &refused) {
 		switch refused.Status {
@@ -215,7 +215,7 @@ func (p *program) needsR(source fs.FileInfo, name string) error {
 	return nil
 }
 
-// hint replaces the error of an interrupted copy by how to go on.
+// hint replaces the error of an interrupted copy by one that says how to resume it.
 func (c *copier) hint(err error) error {
 	if signal := (*interrupted)(nil); err != nil && errors.As(context.Cause(c.ctx), &signal) {
 		return fmt.Errorf("%w: the same command with -resume goes on", signal)

@@ -122,8 +122,8 @@ func same(t *testing.T, name string, want []byte) {
 
 const target = "127.0.0.1:/export"
 
-// A copy that a signal ends goes on where it was: it calls READ or WRITE for the rest alone, and
-// the file is the same.
+// A copy that a signal has stopped resumes where it was: it calls READ or WRITE for the rest alone,
+// and the file is the same.
 func TestResume(t *testing.T) {
 	for _, transport := range []string{"tcp", "rdma"} {
 		for command, proc := range map[string]uint32{"get": nfs3.ProcRead, "put": nfs3.ProcWrite} {
@@ -265,7 +265,7 @@ func (p *proxy) cut() {
 	p.conns = nil
 }
 
-// A copy goes on when the connection is cut, and the file is the same.
+// A copy continues when the connection is cut, and the file is the same.
 func TestCut(t *testing.T) {
 	size, least := 16_000_001, int64(8)
 	if testing.Short() {
@@ -583,8 +583,8 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// A signal ends any command with its own exit code, and a copy says how to go on. It never blames
-// the source for a change.
+// A signal stops any command with the signal's exit code, and a copy says how to resume it. It
+// never blames the source for a change.
 func TestInterrupted(t *testing.T) {
 	f := serve(t, "tcp")
 	write(t, filepath.Join(f.dir, "a"), 10)

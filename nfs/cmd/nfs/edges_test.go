@@ -14,8 +14,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 )
 
-// A signal between two files ends the copy of a tree as one during a file does, also if the files
-// are there already: a tree without the rest must not look complete.
+// A signal between two files stops the copy of a tree as a signal during a file does, even if the
+// files are there already, because a tree without the rest must not look complete.
 func TestSignalBetweenFiles(t *testing.T) {
 	f := serve(t, "tcp")
 	dest := filepath.Join(f.base, "dest")

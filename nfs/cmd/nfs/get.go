@@ -33,7 +33,7 @@ func (p *program) get(ctx context.Context) (err error) {
 	if there, err := os.Stat(args[1]); err == nil && there.IsDir() || source.IsDir() {
 		dir, as = args[1], path.Base(args[0])
 	}
-	if source.IsDir() { // the directory is the root, so that no link leads out of it
+	if source.IsDir() { // the directory is the root, so that no link leads outside
 		as = "."
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err

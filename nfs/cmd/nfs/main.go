@@ -60,7 +60,7 @@ func main() {
 	os.Exit(p.report(p.run(ctx, os.Args[1:])))
 }
 
-// interrupted is the reason that ends a command at a signal.
+// interrupted is the error of a command that was stopped by a signal.
 type interrupted struct{ signal os.Signal }
 
 // Error returns the name of the signal.

@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/client"
 )
 
-// event prints a JSON line. JSON has no strings of bytes that are not UTF-8: a field with such a
-// name has another beside it, in base64.
+// event prints a JSON line. JSON strings cannot have bytes that are not UTF-8, so a field with such
+// a name comes with a second field, in base64.
 func (p *program) event(kind string, fields map[string]any) error {
 	fields["v"], fields["type"] = 1, kind
 	for _, field := range []string{"name", "target"} {
@@ -81,9 +81,9 @@ func shown(name string) string {
 	return name
 }
 
-// printable returns a text of several lines for a terminal: characters that it may obey are
-// escaped, and lines after the first are indented, so that a name with a line feed looks like no
-// message.
+// printable returns a text of several lines for a terminal. Characters that a terminal may obey are
+// escaped. Lines after the first are indented, so that a name with a line feed does not look like
+// another message.
 func printable(text string) string {
 	var b strings.Builder
 	for _, r := range text {

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
 
-// The endings of the files beside a copy that is not complete. Trees are copied without them.
+// The endings of the files that hold an incomplete copy and its note. Trees are copied without
+// them.
 const (
 	partEnding = ".nfs3part"
 	noteEnding = partEnding + ".json"
@@ -21,7 +22,7 @@ const (
 // maxNote is the size limit of a note in bytes.
 const maxNote = 4096
 
-// note is the file beside a part: it identifies the source, and says how much of it is stored.
+// note is the file next to a part: it identifies the source, and says how much is stored.
 type note struct {
 	V      int       `json:"v"`
 	Type   string    `json:"type"` // nfs3part
@@ -31,7 +32,7 @@ type note struct {
 	Stored int64     `json:"stored_bytes"`
 }
 
-// noteOf returns the note of a source of which nothing is stored.
+// noteOf returns the note for a source that is not stored yet.
 func noteOf(source fs.FileInfo) note {
 	n := note{V: 1, Type: "nfs3part", Size: source.Size(), Time: source.ModTime().UTC()}
 	if attr, ok := source.Sys().(*nfs3.Attr); ok {
@@ -40,13 +41,13 @@ func noteOf(source fs.FileInfo) note {
 	return n
 }
 
-// same reports whether two notes are of the same state of the same file.
+// same reports whether two notes describe the same file in the same state.
 func (n note) same(other note) bool {
 	return n.Size == other.Size && n.Time.Equal(other.Time) && n.FileID == other.FileID
 }
 
-// partOf returns the names of the part and of its note for a file. A name that would become too
-// long is cut, and a hash makes it unique.
+// partOf returns the names of a file's part and note. A name that would become too long is cut, and
+// a hash makes it unique.
 func partOf(name string) (part, notes string) {
 	dir, base := split(name)
 	if len(base) > 230 {
@@ -57,7 +58,7 @@ func partOf(name string) (part, notes string) {
 	return dir + base + partEnding, dir + base + noteEnding
 }
 
-// readNote returns the note beside a part. Its error is fs.ErrNotExist if there is none.
+// readNote returns a part's note. Its error is fs.ErrNotExist if the note does not exist.
 func readNote(at side, name string) (n note, err error) {
 	text, err := at.readFile(name)
 	if err != nil {
@@ -77,10 +78,10 @@ func writeNote(at side, name string, n note) error {
 	return at.writeFile(name, append(text, '\n'))
 }
 
-// begin returns the note with which a copy begins: that of the part if it is of the same source and
+// begin returns the note with which a copy begins: the part's note if it has the same source and
 // the copy is to resume, else one with nothing stored. exists reports whether there is a note.
 func begin(at side, part, notes string, source note, resume bool) (n note, exists bool, err error) {
-	var there [2]int64 // sizes, -1 if there is none
+	var there [2]int64 // sizes; -1 means that the file does not exist
 	for i, name := range []string{part, notes} {
 		info, err := at.stat(name)
 		switch {

@@ -49,7 +49,7 @@ func (m *meter) start(p *program) (stop func()) {
 	}
 }
 
-// file begins with a file, of which some bytes are there already.
+// file begins with a file. there is the number of bytes that are stored already.
 func (m *meter) file(name string, size, there int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,7 +83,7 @@ func (m *meter) clear() {
 	}
 }
 
-// line returns the progress of a file: the number of it in a tree, its share, the rate and the time
+// line returns the progress of a file: its number in the tree, its share, the rate and the time
 // that remains.
 func line(count int, name string, first, done, size int64, took time.Duration) string {
 	done = min(done, size) // data may be written again

@@ -12,7 +12,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/client"
 )
 
-// side is one end of a copy: files below a directory. Symbolic links are not followed out of it.
+// side is one end of a copy: files below a directory. Symbolic links that lead outside are not
+// followed.
 type side interface {
 	stat(name string) (fs.FileInfo, error) // of a link, not of its target
 	list(name string) iter.Seq2[fs.FileInfo, error]
@@ -27,7 +28,7 @@ type side interface {
 	setAttr(name string, info fs.FileInfo) error // permissions and time
 }
 
-// local is a directory of this machine. os.Root refuses names and links that lead out of it.
+// local is a directory of this machine. os.Root refuses names and links that lead outside.
 type local struct{ *os.Root }
 
 func (l local) stat(name string) (fs.FileInfo, error)     { return l.Lstat(name) }
