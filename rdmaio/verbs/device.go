@@ -87,10 +87,10 @@ type DeviceAttributes struct {
 	// with its length.
 	PaddedPrivateData bool
 
-	// GuessableKeys reports that a peer which knows a key can guess other ones: a driver that
-	// counts, or a window, of whose key only the low byte changes. A key may then name a region
-	// again after other registrations. It never names the registration just before. Only the
-	// domain then protects regions, so a transport creates one for each connection
+	// GuessableKeys reports that a peer can guess further keys from one that it knows, for example
+	// because the driver counts, or because only the low byte of a window's key changes. A key may
+	// then name a region again after other registrations. It never names the registration just
+	// before. Only the domain then protects regions, so a transport creates one for each connection
 	// (RFC 5042 §6.1.1; R8). If false, keys are as MemoryRegion.RKey says.
 	GuessableKeys bool
 

@@ -37,8 +37,7 @@ func newRing(entries uint32, entry int) *ring {
 	return &ring{mapped: make([]byte, int(entries)*entry), entry: entry, head: new(atomic.Uint32), tail: new(atomic.Uint32), entries: entries}
 }
 
-// kernelDevice would hold the opened uverbs file; system calls stand behind
-// unsupported.
+// kernelDevice would hold the opened uverbs file; unsupported takes the place of the system calls.
 type kernelDevice struct{ channel, kernel *os.File }
 
 func unsupported(what string) error { return fmt.Errorf("sketch: %s: %w", what, verbs.ErrNotSupported) }
@@ -117,7 +116,7 @@ func (cq *kernelCQ) Poll(wcs []verbs.WC) (n int, err error) {
 func (cq *kernelCQ) Arm(bool) error { cq.armed.Store(true); return nil }
 func (cq *kernelCQ) Cap() int       { return int(cq.ring.entries) }
 func (cq *kernelCQ) Close() error {
-	cq.dev.channel.Close() // ends the reader; the runtime's poller wakes it
+	cq.dev.channel.Close() // stops the reader, which the runtime's poller wakes
 	cq.reader.Wait()
 	return nil
 }
@@ -194,7 +193,7 @@ func (d *kernelDevice) execute(q *kernelQP) error {
 }
 
 // Mapped queues, registered memory by address and key, and a file that carries
-// completion events fit behind the interface as it is.
+// completion events fit the interface as it is.
 func TestKernelFits(t *testing.T) {
 	channel, kernel, err := os.Pipe()
 	if err != nil {

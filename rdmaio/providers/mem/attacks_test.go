@@ -21,7 +21,7 @@ type attacked struct {
 	t      *testing.T
 	victim *side // server's end of the innocent connection
 	mr     verbs.MemoryRegion
-	c, s   *side // the attacker and its server end
+	c, s   *side // the attacker, and the server's side of that connection
 }
 
 func newAttack(t *testing.T) *attacked {
@@ -35,7 +35,7 @@ func newAttack(t *testing.T) *attacked {
 	return &attacked{t: t, victim: ends[1], mr: ends[1].mr, c: ends[2], s: ends[3]}
 }
 
-// attempt posts one request and checks that it has no effect but the end of the connection.
+// attempt posts one request and checks that its only effect is a broken connection.
 func (a *attacked) attempt(wr verbs.SendWR, victim verbs.MemoryRegion) {
 	a.t.Helper()
 	before := bytes.Clone(victim.Bytes())

@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// bindingType is the kind of channel binding of this package. Each connection has a binding of its
-// own, which the network chooses when it connects two queue pairs. It stands for a protected
-// channel in tests: a relay between two connections cannot make their bindings equal.
+// bindingType is the kind of channel binding that this package has. Each connection has its own
+// binding, which the network chooses when it connects two queue pairs. In tests it stands for a
+// protected channel, because a relay between two connections cannot make their bindings equal.
 const bindingType = "rpcrdma-mem"
 
 // newBinding returns the data of a binding that no other connection has.

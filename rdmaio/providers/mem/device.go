@@ -89,7 +89,7 @@ func (d *device) Listen(ctx context.Context, addr string) (verbs.Listener, error
 	if err := d.net.listen(ctx, l); err != nil {
 		return nil, err
 	}
-	if err := d.soft.Listen(l); err != nil { // the device was removed meanwhile
+	if err := d.soft.Listen(l); err != nil { // the device has been removed
 		l.Close()
 		return nil, err
 	}

@@ -259,7 +259,7 @@ func TestDialGivenUp(t *testing.T) {
 	wantErr(t, "the next request", err, context.DeadlineExceeded)
 }
 
-// An Accept whose context has ended answers the request: the dialer does not wait any longer.
+// An Accept whose context is done answers the request, so that the dialer does not wait any longer.
 func TestAcceptCancelled(t *testing.T) {
 	_, client, server := openPair(t)
 	c, s := newSide(t, client, sideConfig{}), newSide(t, server, sideConfig{})

@@ -42,8 +42,8 @@ func (d *device) Dial(ctx context.Context, addr string, qp verbs.QueuePair, para
 	return r.info, nil
 }
 
-// abandon withdraws a request and returns err. If the request was answered meanwhile, it
-// returns that answer.
+// abandon withdraws a request and returns err. If the request has been answered before, it returns
+// that answer.
 func (q *queuePair) abandon(r *connRequest, err error) error {
 	r.mu.Lock()
 	if r.state == requestOpen {

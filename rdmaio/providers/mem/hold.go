@@ -21,7 +21,7 @@ type holder struct {
 // and simulations to decide when data moves.
 func (n *Network) Hold() { n.hold.on.Store(true) }
 
-// Step runs the oldest waiting request. It returns false if there is none.
+// Step runs the oldest waiting request. It returns false if no request waits.
 func (n *Network) Step() bool {
 	for {
 		n.hold.mu.Lock()
@@ -34,7 +34,7 @@ func (n *Network) Step() bool {
 		n.hold.mu.Unlock()
 
 		l := q.lock()
-		if len(q.waiting) == 0 { // flushed meanwhile
+		if len(q.waiting) == 0 { // flushed before the lock was taken
 			l.UnlockNotify()
 			continue
 		}
@@ -46,17 +46,17 @@ func (n *Network) Step() bool {
 	}
 }
 
-// Release ends Hold and runs all waiting requests. Requests that other goroutines post
-// meanwhile wait behind them or run at once; in both cases the requests of a connection run
-// in order. Only one goroutine at a time may call Step and Release.
+// Release ends Hold and runs all waiting requests. Requests that other goroutines post during
+// Release join the queue or run at once; in both cases each connection's requests run in order.
+// Only one goroutine at a time may call Step and Release.
 func (n *Network) Release() {
 	n.hold.on.Store(false)
 	for n.Step() {
 	}
 }
 
-// enqueue copies a request that has to wait, because of Hold or behind others of its queue.
-// It returns false if the request can run now. The link of q is locked.
+// enqueue copies a request that has to wait, because of Hold or because earlier ones in its queue
+// wait. It returns false if the request can run now. The caller must hold q's link.
 func (h *holder) enqueue(q *queuePair, r *soft.Request) bool {
 	if !h.on.Load() && len(q.waiting) == 0 {
 		return false

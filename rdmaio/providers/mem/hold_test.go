@@ -102,7 +102,7 @@ func TestHoldFlush(t *testing.T) {
 }
 
 // A region that was invalidated between post and transfer is not accessed, even if it was
-// registered again meanwhile.
+// registered again before the transfer.
 func TestHoldStaleRegion(t *testing.T) {
 	for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite, verbs.RDMARead} {
 		t.Run(op.String(), func(t *testing.T) {

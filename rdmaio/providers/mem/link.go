@@ -5,8 +5,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// link is the lock of a connection. A queue pair has a link of its own until Accept connects
-// it, and then that of its peer.
+// link is the lock of a connection. A queue pair has its own link until Accept connects it, and
+// then shares its peer's.
 type link struct {
 	soft.Mutex
 	number uint32 // two links are locked in the order of their numbers
@@ -48,7 +48,7 @@ func lockTwo(a, b *queuePair) (la, lb *link) {
 }
 
 // end moves a queue pair and its peer, if it is connected, to StateError and flushes both.
-// own and peers are their errors. The link is locked.
+// own and peers are their errors. The caller must hold the link.
 func (l *link) end(q *queuePair, own, peers error) {
 	l.endOne(q, own)
 	if q.peer != nil {

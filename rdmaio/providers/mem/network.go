@@ -18,9 +18,9 @@ import (
 
 // Config configures a Network.
 type Config struct {
-	// Rand is the source of the seed of each device's handles, 16 bytes when the device is
-	// opened. If nil, the default is crypto/rand. Other sources are for tests only: they
-	// make handles that a peer can guess.
+	// Rand is the source of the seed for each device's handles. 16 bytes are read when the device
+	// is opened. If nil, the default is crypto/rand. Other sources are for tests only: they make
+	// handles that a peer can guess.
 	Rand io.Reader
 
 	// AllocOnly makes devices register only memory of ProtectionDomain.Alloc, as kernel
@@ -34,11 +34,11 @@ type Config struct {
 	// Strict makes devices behave as RDMA hardware does where package verbs allows that, so that
 	// tests find code which works only over software:
 	//
-	//   - Writes that one completion stands for become visible in any order, all before the Send
-	//     behind them. A Send that finds no Receive ends the connection, as without Strict;
+	//   - Writes that share one completion become visible in any order, all before the next Send. A
+	//     Send that finds no Receive breaks the connection, as without Strict;
 	//   - keys are a number of the region and a byte that counts its registrations;
-	//   - the reason of an end comes some time after it, and may be another one;
-	//   - private data has zeros behind it, and at most 56 bytes;
+	//   - the reason for a disconnect comes some time after it, and may be another one;
+	//   - at most 56 bytes of private data are accepted, and arrive padded with zeros;
 	//   - requests invalidate windows only;
 	//   - a registration takes RegisterDelay;
 	//   - memory must be of ProtectionDomain.Alloc, and the optional interfaces are missing:
@@ -52,7 +52,7 @@ type Config struct {
 	Seed uint64
 
 	// RegisterDelay is the time that Strict adds to a registration. If zero, the default is
-	// 100 us, which is a usual time for 1 MiB. If negative, there is none.
+	// 100 us, which is a usual time for 1 MiB. If negative, Strict adds no time.
 	RegisterDelay time.Duration
 
 	// Backlog is the largest number of connection requests that wait at a listener. If

@@ -79,7 +79,7 @@ func TestDisconnectFromNotification(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 4 {
-				e.qp.PostRecv([]verbs.RecvWR{{SGL: e.sge(8)}}) // it may have ended already
+				e.qp.PostRecv([]verbs.RecvWR{{SGL: e.sge(8)}}) // the connection may be down already
 			}
 		}
 		for _, e := range []*side{c, s} {
@@ -130,8 +130,8 @@ func TestInvalidateWaitsForCopies(t *testing.T) {
 	}
 }
 
-// One notification for each Arm, and only for completions that it is for. (The interface allows
-// further ones; this provider has none.)
+// Each Arm leads to one notification, and only for completions that it asks for. (The interface
+// allows further notifications, but this provider does not send any.)
 func TestArmIsExact(t *testing.T) {
 	_, client, server := openPair(t)
 	calls := 0

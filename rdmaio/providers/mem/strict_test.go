@@ -28,7 +28,7 @@ func strictPair(t testing.TB, cfg mem.Config) (n *mem.Network, client, server *m
 	return n, client, server
 }
 
-// Strict devices pass the suite, with a seed of their own in each case.
+// Strict devices pass the suite, with another seed in each case.
 func TestAcceptanceStrict(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		_, client, server := strictPair(t, mem.Config{RegisterDelay: -1})

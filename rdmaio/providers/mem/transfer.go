@@ -7,9 +7,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// execute carries out a request. The link is locked and q connected. Each request runs to
-// its end before the next: Writes are in place before a later Send (R4), at most one Read is
-// outstanding (R14), and a fence has nothing to wait for.
+// execute carries out a request. The caller must hold the link, and q is connected. Each request
+// runs to its end before the next: Writes are in place before a later Send (R4), at most one Read
+// is outstanding (R14), and a fence has nothing to wait for.
 func (l *link) execute(q *queuePair, r *soft.Request) {
 	switch r.Opcode {
 	case verbs.Send, verbs.SendWithInvalidate:
@@ -62,7 +62,7 @@ func (l *link) send(q *queuePair, r *soft.Request) {
 	to.sgl.Unpin()
 	r.SGL.Unpin()
 	if r.Opcode == verbs.SendWithInvalidate {
-		p.PD.InvalidateKey(r.Invalidate) // or the region's owner has done it meanwhile
+		p.PD.InvalidateKey(r.Invalidate) // no effect if the region's owner has done it
 	}
 	l.completeRecv(p, wc, r.Flags&verbs.SendSolicited != 0)
 	q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
@@ -103,7 +103,7 @@ func (l *link) access(q *queuePair, r *soft.Request, need verbs.Access) {
 	q.CompleteSend(&l.Mutex, r, verbs.StatusSuccess)
 }
 
-// fail completes a request with an error and ends the connection at both ends.
+// fail completes a request with an error and breaks the connection at both ends.
 func (l *link) fail(q *queuePair, r *soft.Request, status verbs.Status, what string) {
 	q.CompleteSend(&l.Mutex, r, status)
 	own := fmt.Errorf("%w: request %#x of queue pair %d: %s: %w", verbs.ErrConnectionBroken, r.WRID, q.Num(), what, status.Err())

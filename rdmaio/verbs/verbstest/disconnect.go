@@ -38,9 +38,9 @@ func testFlush(h *harness) {
 	h.wantCause("reason after a second disconnect", s.qp.Err(), verbs.ErrPeerDisconnected)
 }
 
-// A request behind one that the end of the connection has prevented is flushed too, even if it
-// could have finished. A send queue completes in order: the first flushed request shows how far
-// the queue has come.
+// If the disconnect has prevented a request, later ones in its queue are flushed too, even if they
+// could have finished. A send queue completes in order: the first flushed request shows how far the
+// queue has come.
 func testFlushBehind(h *harness) {
 	const n = 1 << 20
 	for range 20 {

@@ -164,7 +164,7 @@ func testBulk(h *harness) {
 	type side struct {
 		e      *end
 		target verbs.MemoryRegion // target of the peer's Writes
-		own    verbs.MemoryRegion // source of our Writes and of the peer's Reads
+		own    verbs.MemoryRegion // source for our Writes and the peer's Reads
 		got    verbs.MemoryRegion // target of our Reads
 	}
 	sides := [2]side{}

@@ -161,7 +161,7 @@ func testLongLists(h *harness) {
 func testCompletionOrder(h *harness) {
 	c, s := h.connected()
 	const size = 32 << 10
-	mr := s.region(size+8, remoteRW) // the Writes are beside what the Reads read
+	mr := s.region(size+8, remoteRW) // the Writes do not overlap the Reads
 	own := c.region(size, verbs.AccessLocalWrite)
 	s.recvs(16, 8)
 	msg := c.text("small")

@@ -33,7 +33,7 @@ func late(op verbs.Opcode) func(*queuePair, []verbs.SendWR) []verbs.SendWR {
 	}
 }
 
-// writesLast delays a Write until the message behind it was sent.
+// writesLast delays a Write until the next message was sent.
 func writesLast(q *queuePair, wrs []verbs.SendWR) []verbs.SendWR {
 	if len(wrs) == 1 && wrs[0].Opcode == verbs.RDMAWrite && q.waiting == nil {
 		q.waiting, q.passed = wrs, false

@@ -40,7 +40,7 @@ func testPostErrors(h *harness) {
 		for _, op := range []verbs.Opcode{verbs.Send, verbs.RDMAWrite, verbs.RDMARead} {
 			want := tc.want
 			if op == verbs.RDMARead {
-				want = tc.recv // the list of a Read is a target, like that of a Receive
+				want = tc.recv // a Read's list is a target, like a Receive's
 			}
 			if want == nil {
 				continue

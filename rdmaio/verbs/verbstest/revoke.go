@@ -47,7 +47,7 @@ func (e *end) revoked(r *revocation, regions ...verbs.MemoryRegion) {
 	}
 }
 
-// needRevoker skips the case if the provider has no Revokers.
+// needRevoker skips the case if the provider's queue pairs do not implement Revoker.
 func needRevoker(h *harness) {
 	h.Helper()
 	e := h.newEnd(h.Server, verbs.QPConfig{})
@@ -133,7 +133,7 @@ func testRevokeStates(h *harness) {
 	revoke("StateClosed")
 }
 
-// The end of a connection leaves no revocation without a report, and makes no second one.
+// When the connection is closed, each revocation is reported, and only once.
 func testRevokeEnd(h *harness) {
 	needRevoker(h)
 	for range 20 {
@@ -181,7 +181,7 @@ func testRevokeRace(h *harness) {
 			for i := range 20 {
 				_, err := c.qp.PostSend([]verbs.SendWR{{WRID: uint64(i), Opcode: verbs.RDMAWrite, Flags: signaled, SGL: []verbs.SGE{whole(src)}, RKey: key, RemoteAddr: addr}})
 				if err != nil {
-					return // it is refused, and the connection has ended
+					return // it is refused, and the connection is down
 				}
 			}
 		})

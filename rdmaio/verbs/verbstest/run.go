@@ -47,21 +47,22 @@ type Fabric struct {
 	// flushed before the connection breaks, as over iWARP.
 	Precise bool
 
-	// UnknownCause reports that the reason of an end may be another one than the real one
-	// (QueuePair.Err): the suite then only wants a reason. A dialer may also take a listener that
-	// has closed or given up for one that rejects the request.
+	// UnknownCause reports that QueuePair.Err may return another reason for a disconnect than the
+	// real one. The suite then only checks that there is a reason. A dialer may also get a
+	// rejection from a listener that has closed or given up.
 	UnknownCause bool
 
-	// AnyLengthStatus reports that a message which is longer than its Receive completes with any
-	// status but success at the Receive, and with any error at a Send that fails.
+	// AnyLengthStatus concerns a message that is longer than its Receive. It reports that the
+	// Receive may complete with any status but success, and that a failed Send may have any error.
 	AnyLengthStatus bool
 
-	// EndsAtDeregister reports that the connection breaks at once when a region is deregistered or
-	// invalidated that posted requests name, because the device does not know about the region.
+	// EndsAtDeregister reports that the connection breaks at once when a region that posted
+	// requests name is deregistered or invalidated, because the device does not know about the
+	// region.
 	EndsAtDeregister bool
 
-	// LateReads reports that Invalidate does not wait for a Read of the peer in progress, which
-	// may return bytes that were written afterwards.
+	// LateReads reports that Invalidate does not wait for a peer's Read in progress. The Read may
+	// return bytes that were written afterwards.
 	LateReads bool
 
 	// Timeout is the longest time that an operation may take. If zero or negative, the default

@@ -14,7 +14,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 	if c.shared.places.Start(&c.waiting, r) {
 		return
 	}
-	if c.ctx.Err() != nil { // the connection may have gone down before the Request was queued
+	if c.ctx.Err() != nil { // it may have ended before the Request was in the queue
 		c.dropWaiting()
 	}
 }

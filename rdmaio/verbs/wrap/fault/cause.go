@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// ending is the end of a connection as UnknownCause and LateCause show it.
+// ending describes a disconnect as UnknownCause and LateCause show it.
 //
 //	connected ── the provider notifies ──> waiting (LateCause) ── timer or Close ──> notified
 type ending struct {
@@ -17,7 +17,7 @@ type ending struct {
 	waiting bool
 	done    bool
 	timer   *time.Timer
-	reason  error // in place of the provider's; nil while there is none
+	reason  error // in place of the provider's; nil until it is chosen
 }
 
 // late makes notify run after a delay, unless finish comes first.

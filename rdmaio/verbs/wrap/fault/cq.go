@@ -18,8 +18,8 @@ type completionQueue struct {
 
 	mu       sync.Mutex
 	qps      map[uint32]*queuePair
-	deferred []deferred // in order; ready when the delay or the connection ends
-	ready    []verbs.WC // polled before those of the provider
+	deferred []deferred // in order; ready after the delay, or when the connection is closed
+	ready    []verbs.WC // polled before the provider's
 	state    map[queue]*queueState
 	idle     int  // polls since a completion was delayed
 	armed    bool // armed and not notified since: completions polled now are not delayed
@@ -37,9 +37,9 @@ type queue struct {
 // queueState is the state of a queue after faults.
 type queueState struct {
 	delayed bool // completions are deferred until Arm
-	lost    bool // completions behind number after are deferred until the end, as flushed
+	lost    bool // completions beyond after come as flushed, when the connection is closed
 	failed  bool // completions come as flushed
-	ended   bool // the connection has ended
+	ended   bool // the connection is closed
 
 	posted uint64 // signaled requests, or Receives, that the provider has accepted
 	done   uint64 // successful completions of the provider

@@ -68,7 +68,7 @@ func TestWrapperPassesTheSuite(t *testing.T) {
 	}
 }
 
-// side is one end of a connection. Its device has an Injector of its own, or none.
+// side is one end of a connection. Its device has a separate Injector, or is not wrapped.
 type side struct {
 	t    testing.TB
 	dev  verbs.Device
@@ -414,7 +414,7 @@ func TestCompletions(t *testing.T) {
 			c.send(id, verbs.Send, s)
 		}
 		s.send(9, verbs.Send, c)
-		want(t, "before", c.poll(), "0 success", "100 success") // the other queue goes on
+		want(t, "before", c.poll(), "0 success", "100 success") // the other queue is not affected
 		c.qp.Disconnect()
 		want(t, "after", c.poll(), "1 flushed", "2 flushed")
 		fired(t, inj, fault.LoseCompletion)
@@ -462,8 +462,8 @@ func TestSameSeedGivesTheSameFaults(t *testing.T) {
 	}
 }
 
-// The occasions of a kind that a seed picks do not depend on other kinds, and differ from
-// those of every other kind.
+// The occasions of a kind that a seed picks do not depend on other kinds, and differ from every
+// other kind's.
 func TestSeedPerKind(t *testing.T) {
 	history := func(between bool) (alloc, register string) {
 		inj := fault.New(fault.Config{Seed: 5, Rate: map[fault.Kind]float64{fault.RefuseAlloc: 0.3, fault.RefuseRegister: 0.3}})

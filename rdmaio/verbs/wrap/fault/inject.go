@@ -12,8 +12,8 @@ import (
 // Kind is a kind of fault.
 type Kind uint8
 
-// The kinds. Each comment names the occasions, and the error or status of a Fault that names
-// none.
+// The kinds. Each comment names the occasions, and the error or status if the Fault does not name
+// one.
 const (
 	// RefuseSend makes PostSend refuse a request; those before it in the batch are posted.
 	// Occasion: each request of a post, up to the first refused. Error: ErrQueueFull.
@@ -134,7 +134,7 @@ type Fault struct {
 
 // Config configures an Injector.
 type Config struct {
-	// Script lists the faults to inject. Of several for one kind and occasion, the first is
+	// Script lists the faults to inject. If several have the same kind and occasion, the first is
 	// used.
 	Script []Fault
 
@@ -150,11 +150,11 @@ type Config struct {
 	// negative, the default is 1 ms.
 	RegisterDelay time.Duration
 
-	// MaxRegions is the largest number of regions that a device has at a time. If zero or
-	// negative, there is no limit but the device's.
+	// MaxRegions is the largest number of regions that a device has at a time. If zero or negative,
+	// only the device's limit applies.
 	MaxRegions int
 
-	// DelayPolls is for how many polls of the queue a completion is delayed, if the queue is not
+	// DelayPolls is the number of polls for which a completion is delayed, unless the queue is
 	// armed before. If zero or negative, the default is 3.
 	DelayPolls int
 

@@ -78,8 +78,8 @@ func (t *keyTable) removeLocked(mr *memoryRegion) {
 	}
 }
 
-// find returns the region with a key that callers know, and the provider's key. A key of none is
-// passed on as it is.
+// find returns the region with a key that callers know, and the provider's key. An unknown key is
+// returned as it is.
 func (t *keyTable) find(shown uint32) (mr *memoryRegion, own uint32) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -119,7 +119,7 @@ func (t *keyTable) end(mr *memoryRegion) {
 	mr.keyed.ended, mr.keyed.unreported = true, false
 }
 
-// endAll does the same for the wrapped ones of several regions.
+// endAll does the same for several regions. It skips those that this package has not wrapped.
 func (t *keyTable) endAll(regions []verbs.MemoryRegion) {
 	for _, mr := range regions {
 		if w, ok := mr.(*memoryRegion); ok {

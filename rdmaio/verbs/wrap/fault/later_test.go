@@ -43,7 +43,7 @@ func TestMissingReceivesBreakTheConnection(t *testing.T) {
 	}
 }
 
-// No Receive behind a lost one reaches the provider, and all complete in order.
+// No Receive after a lost one reaches the provider, and all complete in order.
 func TestReceivesBehindALostOne(t *testing.T) {
 	_, s, c := pair(t, fault.Config{Script: []fault.Fault{{Kind: fault.LoseRecv, At: 2}}})
 	s.recvs(4)
@@ -59,8 +59,8 @@ func TestReceivesBehindALostOne(t *testing.T) {
 	want(t, "receiver", s.poll(), "101 flushed", "102 flushed", "103 flushed")
 }
 
-// Completions behind a failed one come as flushed, even from a queue pair that was closed
-// before they were polled.
+// Completions after a failed one come as flushed, even from a queue pair that was closed before
+// they were polled.
 func TestFailedThenClosed(t *testing.T) {
 	inj, c, s := connected(t, once(fault.FailCompletion))
 	s.recvs(3)
@@ -144,7 +144,7 @@ func TestNotificationAfterClose(t *testing.T) {
 	fired(t, inj, fault.DelayNotify)
 }
 
-// Removing a device ends its connections, and all its objects can be closed.
+// Removing a device closes its connections, and all its objects can be closed.
 func TestRemovedDeviceEndsItsConnections(t *testing.T) {
 	for at := uint64(1); ; at++ {
 		inj := fault.New(fault.Config{Script: []fault.Fault{{Kind: fault.RemoveDevice, At: at}}})

@@ -42,8 +42,8 @@ func effect(t testing.TB, inj *fault.Injector, m fault.Manners) {
 	}
 }
 
-// order posts Writes of one byte each, with a Send behind them, and returns the order in which they
-// reach the peer's memory. wr changes a Write.
+// order posts Writes of one byte each, and then a Send, and returns the order in which they reach
+// the peer's memory. wr changes a Write.
 func order(t *testing.T, seed uint64, wr func(i int, wr *verbs.SendWR)) (seen []int, completions []string) {
 	const n = 8
 	_, net, c, s := allied(t, fault.Config{Manners: fault.ShuffledWrites, Seed: seed})
@@ -88,8 +88,8 @@ func order(t *testing.T, seed uint64, wr func(i int, wr *verbs.SendWR)) (seen []
 	return seen, completions
 }
 
-// R4, R5: Writes that one completion stands for become visible in any order, all before the Send
-// behind them. Others keep their order, and fences their place.
+// R4, R5: Writes that share one completion become visible in any order, all before the next Send.
+// Other Writes keep their order, and fences their place.
 func TestShuffledWrites(t *testing.T) {
 	plain := func(int, *verbs.SendWR) {}
 	first, completions := order(t, 1, plain)
@@ -220,7 +220,8 @@ func TestUnnoticedSend(t *testing.T) {
 	}
 }
 
-// Which requests were signaled is known behind others that have completed, and of each one.
+// The device knows of each request whether it was signaled, even after other requests have
+// completed.
 func TestUnnoticedSendBehindOthers(t *testing.T) {
 	for name, tt := range map[string]struct {
 		recvs int
@@ -375,8 +376,8 @@ func TestUnreportedInvalidate(t *testing.T) {
 	effect(t, inj, fault.UnreportedInvalidate)
 }
 
-// The peer's invalidation may be polled after that of the owner, and after another registration.
-// Then it changes nothing, and a report has the key that the peer has named.
+// The peer's invalidation may be polled after the owner's, and after another registration. Then it
+// changes nothing, and a report has the key that the peer has named.
 func TestInvalidationComesLate(t *testing.T) {
 	for _, m := range []fault.Manners{fault.UnreportedInvalidate, fault.UnreportedInvalidate | fault.GuessableKeys, fault.GuessableKeys} {
 		for _, again := range []bool{false, true} {
@@ -540,7 +541,7 @@ func TestSendsBeforeReads(t *testing.T) {
 	if err := c.send(5, verbs.RDMARead, s); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.cq.Arm(false); err != nil { // too late to be notified of it
+	if err := c.cq.Arm(false); err != nil { // too late for a notification
 		t.Fatal(err)
 	}
 	want(t, "armed", c.poll(), "5 success")
@@ -716,7 +717,7 @@ func TestPaddedPrivateData(t *testing.T) {
 	}
 	effect(t, inj, fault.PaddedPrivateData)
 
-	// A device without private data has none to pad.
+	// A device without private data has nothing to pad.
 	n := mem.New(nil)
 	var bare [2]*side
 	for i, name := range [...]string{"client", "server"} {

@@ -10,7 +10,8 @@ import (
 // which happens at an occasion, a manner holds all the time. The zero value has no manners.
 type Manners uint16
 
-// The manners that package verbs allows, of devices whose attributes say so where it requires that.
+// The manners that package verbs allows. Where it requires an attribute for one, the device's
+// attributes say so.
 const (
 	// PaddedPrivateData delivers private data padded with zeros, as InfiniBand's messages are: 56
 	// bytes in a request, 196 in a reply, 148 in a rejection. At most 56 bytes are accepted.
@@ -24,9 +25,9 @@ const (
 	// the peer invalidate such a region, too.
 	WindowsOnly
 
-	// UnknownCause replaces the reason of an end by another one, picked by the seed:
-	// ErrPeerDisconnected, or ErrConnectionBroken with or without a status. An end by this side
-	// keeps its reason.
+	// UnknownCause replaces the reason for a disconnect by another one, picked by the seed:
+	// ErrPeerDisconnected, or ErrConnectionBroken with or without a status. If this side
+	// disconnects, the reason stays.
 	UnknownCause
 
 	// LateCause calls QPConfig.Notify after Config.NotifyDelay. Until then QueuePair.Err returns
@@ -66,8 +67,8 @@ const (
 	// its Invalidate.
 	UnreportedInvalidate
 
-	// LateReads lets a Read of the peer in progress go on after Invalidate, for a region that the
-	// peer may only read. Both ends must be devices of the same Injector. No provider can hide
+	// LateReads lets a peer's Read that is in progress continue after Invalidate, for a region that
+	// the peer may only read. Both ends must be devices of the same Injector. No provider can hide
 	// this: a caller must not change the memory before the peer's answer has shown that its Reads
 	// are over, or Disconnect has returned.
 	LateReads

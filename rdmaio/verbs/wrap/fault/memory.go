@@ -227,7 +227,7 @@ func (mr *memoryRegion) readEnded() {
 	over := mr.reads == 0 && mr.late
 	mr.reading.Unlock()
 	if over {
-		_ = mr.expire() // the region is deregistered, which ends it too
+		_ = mr.expire() // if it fails, deregistration has made the region invalid
 	}
 }
 

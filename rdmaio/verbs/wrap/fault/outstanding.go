@@ -111,8 +111,9 @@ func (q *queuePair) manner(wrs []verbs.SendWR) {
 	}
 }
 
-// shuffle permutes what the Writes of a run do. A run is unsignaled Writes up to a signaled one:
-// its completion stands for all of them, so that their order cannot be seen. Ids and flags stay.
+// shuffle permutes the sources and targets of the Writes in a run. A run is unsignaled Writes up to
+// a signaled one. Its completion covers all of them, so their order cannot be seen. Ids and flags
+// stay.
 func (i *Injector) shuffle(wrs []verbs.SendWR) {
 	for from := 0; from < len(wrs); {
 		to := from

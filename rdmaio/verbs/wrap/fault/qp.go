@@ -33,10 +33,10 @@ type queuePair struct {
 	reporting     sync.WaitGroup // revocations that are not reported
 
 	mu       sync.Mutex
-	reason   error // why breakConn or fail has ended it, or nil
+	reason   error // why breakConn or fail has broken it, or nil
 	stalled  int   // requests withheld from the provider
 	recvLost bool  // Receives are withheld
-	over     bool  // the connection has ended in the provider
+	over     bool  // the connection is closed in the provider
 	revoking map[*revocation]struct{}
 }
 

@@ -27,7 +27,7 @@ func (r *revocation) end() {
 		r.qp.mu.Lock()
 		delete(r.qp.revoking, r)
 		r.qp.mu.Unlock()
-		r.done(errors.Join(errs...)) // may disconnect, which ends all other revocations
+		r.done(errors.Join(errs...)) // may disconnect, which completes all other revocations
 		r.qp.reporting.Done()
 	})
 }

@@ -36,7 +36,7 @@ func TestRevocationHeldUntilTheEnd(t *testing.T) {
 }
 
 // FailInvalidate makes a revocation report an error, and leaves all regions valid. Without
-// Config.Revoke, and without a Revoker below, queue pairs are no Revokers.
+// Config.Revoke, and without a Revoker below, queue pairs do not support Revoke.
 func TestRevocationFails(t *testing.T) {
 	inj, c, _ := connected(t, fault.Config{
 		Script: []fault.Fault{{Kind: fault.FailInvalidate, At: 1}},
@@ -63,8 +63,8 @@ func TestRevocationFails(t *testing.T) {
 	}
 }
 
-// A revocation by the provider ends the wrapper's idea of a region that the peer has invalidated
-// without a report, too: it can be registered again.
+// The peer may invalidate a region without a report, so that the wrapper takes it for valid. A
+// revocation by the provider corrects that, too: the region can be registered again.
 func TestRevocationByTheProvider(t *testing.T) {
 	below := fault.New(fault.Config{Revoke: func(end func()) { end() }})
 	above := fault.New(fault.Config{Manners: fault.UnreportedInvalidate | fault.GuessableKeys})

@@ -33,7 +33,7 @@ const (
 	Register         // RKey, RemoteAddr, Length, Access
 	Reregister       // as Register
 	Redirect         // RKey, Length
-	Invalidate       // RKey; also for each region when a Revoke has ended
+	Invalidate       // RKey; also for each region when a Revoke is done
 	Revoke           // QP, RKey, for each region before the call; QP and Err if it was refused
 	Deregister       // RKey
 	PostSend         // QP, WRID, Opcode, Flags, Length, Elements

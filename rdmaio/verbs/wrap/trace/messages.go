@@ -120,7 +120,7 @@ func (s *stream) complete(wc *verbs.WC) {
 	s.c.mu.Lock()
 	defer s.c.mu.Unlock()
 	switch {
-	case wc.Status != verbs.StatusSuccess: // the connection has ended
+	case wc.Status != verbs.StatusSuccess: // the connection is down
 		s.recvs, s.reads = nil, nil
 	case wc.Opcode == verbs.WCRecv && len(s.recvs) > 0:
 		op := byte(rdmapSend)

@@ -190,7 +190,8 @@ func TestCaptureBlocks(t *testing.T) {
 	}
 }
 
-// The suite passes with a capture. A write error ends the file, and nothing else.
+// The suite passes with a capture. After a write error the file gets no more packets, but
+// everything else continues.
 func TestCaptureAcceptance(t *testing.T) {
 	full := errors.New("disk full")
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {

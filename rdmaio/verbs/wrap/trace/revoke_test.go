@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 )
 
-// A revocation is recorded when it begins and when it has ended, with each key.
+// A revocation is recorded when it begins and when it is done, with each key.
 func TestRevocationIsRecorded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cfg  fault.Config

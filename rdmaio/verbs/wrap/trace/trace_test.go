@@ -242,8 +242,8 @@ const wantText = `   16 server     cq2    arm        solicited only
    45 server            close-device
 `
 
-// The event of each Send has its first Config.Head bytes, from all its elements. Events of
-// other requests have none, and invalid elements add none.
+// The event of each Send has its first Config.Head bytes, from all its elements. Events of other
+// requests have no bytes, and invalid elements add no bytes.
 func TestEventsHaveTheFirstBytes(t *testing.T) {
 	for _, tc := range []struct {
 		head int
