@@ -138,19 +138,19 @@ func TestRefusalAndRejectionDiffer(t *testing.T) {
 				c := newSide(t, f.c, verbs.QPConfig{})
 				ln, err := f.s.Listen(t.Context(), "127.0.0.2:0")
 				c.must(err)
+				rejected := make(chan error, 1)
 				go func() {
 					req, err := ln.Accept(t.Context())
 					if err == nil {
 						err = req.Reject([]byte(data))
 					}
-					if err != nil {
-						t.Error(err)
-					}
+					rejected <- err
 				}()
 				_, err = c.dev.Dial(t.Context(), ln.Addr(), c.qp, nil)
 				if r := new(verbs.RejectedError); !errors.As(err, &r) || string(r.PrivateData) != data || errors.Is(err, verbs.ErrConnectionRefused) {
 					t.Errorf("rejected with %q: %v", data, err)
 				}
+				c.must(<-rejected)
 				c.must(ln.Close())
 			}
 		})
