@@ -29,8 +29,8 @@ func (n *names) add(text []byte) {
 	}
 }
 
-// testNames reports names of one word that are more than OneWord allows, and names that a package
-// has twice, which -run cannot tell apart.
+// testNames reports names of one word beyond the number that OneWord allows, and each name that two
+// tests of a package have, because -run would run both.
 func (c *checker) testNames(pkg string, n names) {
 	for name, count := range n.count {
 		if count > 1 && name != "TestMain" {

@@ -198,7 +198,7 @@ func (t *tree) touch(changes []change) *scope {
 	return sc
 }
 
-// without returns levels of packages without some of them.
+// without removes the packages in some from levels, and returns levels.
 func without(levels [][]string, some ...[]string) [][]string {
 	not := slices.Concat(some...)
 	for i, level := range levels {

@@ -50,9 +50,9 @@ func (c *compiler) folderBind(u *unit) error {
 	return nil
 }
 
-// strayBind warns of a sidecar that is next to the files but has none of their names, if the unit
-// has no sidecar: it is probably meant for the unit. A folder with other files is only searched for
-// a name that differs in case.
+// strayBind warns of a sidecar beside the files that is named after another file. It does so if the
+// unit has no sidecar, because that one is probably meant for the unit. A folder with other files
+// is only searched for a name that differs in case.
 func (c *compiler) strayBind(u *unit) {
 	file := c.o.Files[0]
 	if c.o.BindFile != "" || u.side.bind.File != "" || file == stdinFile {

@@ -152,9 +152,9 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 	rq.done(c, nil) // the caller knows why
 }
 
-// response deals with an answer to one of our Calls, decoded into r, which invalidated key, or no
-// key if it is 0. If it is a Reply with read chunks, response returns the Call, which is still in
-// progress; otherwise nil.
+// response handles the answer r to one of our Calls. The answer invalidated key; if key is 0, it
+// invalidated nothing. The Call stays in progress after a Reply with read chunks, and response
+// returns it. Otherwise response returns nil.
 func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending {
 	m := &r.hdr
 	p := rq.table.get(m.XID)

@@ -10,11 +10,10 @@
 //
 // ProtectionDomain.Alloc returns ranges of slabs. The provider registers each slab once, so a
 // region without remote rights is such a range and costs no system call. A region with remote
-// rights is a memory window over the range if the device has windows and the domain has exactly one
-// queue pair, which is connected. Otherwise exactly its bytes are registered, which costs two
-// system calls. A window is bound by a request of the queue pair, and revoked by another
-// (verbs.Revoker). So the peer's keys work on this connection only, and only until they are
-// revoked.
+// rights is a memory window over the range if the device has windows, the domain has one queue pair
+// only, and that is connected. Otherwise exactly its bytes are registered, by two system calls. A
+// window is bound by a request of the queue pair, and revoked by another (verbs.Revoker). So the
+// peer's keys work on this connection only, and only until they are revoked.
 //
 // A region without remote rights cannot be revoked at the device, because its range shares the key
 // of the slab. So if posted requests name such a region, Invalidate and Deregister close the

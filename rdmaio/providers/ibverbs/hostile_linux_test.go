@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// kinds are the kinds of devices that SECURITY.md tells apart, by their quirks.
+// kinds has a device for each promise about keys in SECURITY.md. The quirks make it such a device.
 var kinds = []struct {
 	name      string
 	transport abi.Transport

@@ -74,7 +74,7 @@ func (l *listener) Addr() string { return l.addr }
 // handle implements cmObject. Requests come by Device.connectRequest.
 func (l *listener) handle(abi.CMEvent) {}
 
-// connectRequest handles a connection request, which comes with a new rdma_cm_id.
+// connectRequest handles a connection request. Its event has an rdma_cm_id for the new connection.
 func (d *Device) connectRequest(e abi.CMEvent) {
 	c := newConnection(d, lib.ID(e.ID))
 	l, _ := d.objects.object(lib.ID(e.ListenID)).(*listener)

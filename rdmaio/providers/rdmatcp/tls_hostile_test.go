@@ -67,8 +67,8 @@ func stalls(t testing.TB) map[string]func(conn net.Conn) {
 	}
 }
 
-// A client that stops anywhere in the handshake is cut off after HandshakeTimeout, which is one
-// limit for TLS and the profile together. It delays neither the listener nor others.
+// A client that stops anywhere in the handshake loses its connection after HandshakeTimeout. TLS
+// and the profile share that time. The client delays neither the listener nor other clients.
 func TestTLSStalls(t *testing.T) {
 	for name, script := range stalls(t) {
 		t.Run(name, func(t *testing.T) {

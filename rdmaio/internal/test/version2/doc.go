@@ -1,4 +1,3 @@
-// Package version2 tests our ends against a scripted peer of RPC-over-RDMA version 2, which was
-// written from the draft (package peer2): errors, properties, credits, and messages that continue
-// in several Sends.
+// Package version2 tests errors, properties, credits and continued messages of RPC-over-RDMA
+// version 2. The other end is package peer2, a scripted peer that was written from the draft alone.
 package version2
