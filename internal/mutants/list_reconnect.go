@@ -86,6 +86,7 @@ var reconnectMutants = []mutant{
 	{"ended connections are up", linkFile, "return slices.ContainsFunc(m.links, (*link[C]).isUp) }", "return len(m.links) > 0 }", machineTests},
 	{"a discarded connection outlives Close", machineFile, "	for _, l := range m.ending {\n		l.giveUp(fx)", "	for _, l := range m.ending[:0] {\n		l.giveUp(fx)", machineTests},
 	{"a connection is given up twice", linkFile, "	if !l.givenUp {", "	if true {", machineTests},
+	{"a lost connection is kept", reconnecting, "	delete(p.dropped, conn)\n", "", reconnectTests},
 	{"failed attempts are not logged", reconnecting, "	if f := fx.Failure; f != nil {", "	if f := fx.Failure; f != nil && f.InRow < 0 {", reconnectTests},
 	{"late replies serve no Call in the queue", reconnecting, "	if p.machine.Waiting() == 0 {", "	if p.machine.Waiting() >= 0 {", reconnectTests},
 	{"a connection that ended is not closed", reconnecting, "	if err := conn.Close(); err != nil { // it", "	if err := error(nil); err != nil { // it", reconnectTests},

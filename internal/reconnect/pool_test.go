@@ -6,12 +6,14 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/reconnect"
@@ -93,6 +95,32 @@ func TestCallsShareAConnection(t *testing.T) {
 	}
 	if s := p.Stats(); s != (machine.Stats{Connects: 1}) {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A connection that is lost is not kept: a Client that connects again for weeks does not grow.
+func TestLostConnectionIsForgotten(t *testing.T) {
+	p, made := newPool(t, nil)
+	var lost weak.Pointer[conn]
+	func() {
+		c, err := p.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-made
+		c.replied.Store(true)
+		p.Release(c)
+		c.cancel(errLost)
+		lost = weak.Make(c)
+	}()
+	for deadline := time.Now().Add(20 * time.Second); lost.Value() != nil; runtime.GC() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the connection is kept: %+v", p.Stats())
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
