@@ -42,7 +42,7 @@ func start(t *testing.T, m hostauth.Method, limits hostauth.Limits) *hostauth.Se
 	return s
 }
 
-func TestSession(t *testing.T) { // R219: several rounds, of any size
+func TestSessionHasSeveralRounds(t *testing.T) { // R219: several rounds, of any size
 	m := &script{
 		begin: hostauth.Step{Send: true}, // an empty message, and the server speaks first
 		steps: []hostauth.Step{{}, {Send: true, Message: []byte("b")}, {Done: true}},
@@ -189,7 +189,7 @@ func TestNewSessionRefuses(t *testing.T) {
 	}
 }
 
-func TestRole(t *testing.T) {
+func TestRolesHaveTextAndPeer(t *testing.T) {
 	if c, s := hostauth.Client, hostauth.Server; c.Peer() != s || s.Peer() != c || c.String() != "client" || s.String() != "server" {
 		t.Errorf("client: peer %v, text %q; server: peer %v, text %q", c.Peer(), c, s.Peer(), s)
 	}

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
 
-func TestStrings(t *testing.T) {
+func TestValuesHaveNames(t *testing.T) {
 	for _, tc := range []struct {
 		v    fmt.Stringer
 		want string
@@ -101,7 +101,7 @@ func TestRightsMustMakeSense(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsSayWhatHappened(t *testing.T) {
 	good := verbs.WC{WRID: 1}
 	if err := errors.Join(good.Err(), verbs.StatusSuccess.Err()); err != nil {
 		t.Errorf("error of success: %v", err)

@@ -65,7 +65,7 @@ var vectors = []struct {
 		00000005           # AUTH_TOOWEAK = 5`},
 }
 
-func TestVectors(t *testing.T) {
+func TestHeadersAreReadBack(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(t, v.wire)
 		got, err := v.msg.MarshalBinary()
@@ -181,7 +181,7 @@ func TestOpenRegistries(t *testing.T) {
 	}
 }
 
-func TestPeek(t *testing.T) {
+func TestPeekReadsXIDAndType(t *testing.T) {
 	b, _ := NewReply(0xabcd, Success).MarshalBinary()
 	if xid, typ, ok := Peek(b); xid != 0xabcd || typ != MsgReply || !ok {
 		t.Errorf("%#x %v %v", xid, typ, ok)

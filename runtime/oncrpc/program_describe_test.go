@@ -7,7 +7,7 @@ import (
 )
 
 // Describe gives the names that are known, and always the numbers.
-func TestDescribe(t *testing.T) {
+func TestDescribeGivesNamesAndNumbers(t *testing.T) {
 	names := map[uint32]string{1: "GETATTR"}
 	for _, tt := range []struct {
 		p    oncrpc.Program

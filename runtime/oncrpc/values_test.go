@@ -12,7 +12,7 @@ import (
 )
 
 // The types of values.go, with their encodings by RFC 4506.
-func TestValues(t *testing.T) {
+func TestValuesAreReadBack(t *testing.T) {
 	ptr := func(v any) (xdr.Value, xdr.Value) {
 		switch v := v.(type) {
 		case Bool:
@@ -78,7 +78,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-func TestSites(t *testing.T) {
+func TestSitesAreThoseOfAProcedure(t *testing.T) {
 	p := Program{Number: 7, Version: 2, Bindings: []xdr.Binding{
 		{Program: 7, Version: 2, Procedure: 1, Site: "a"},
 		{Program: 7, Version: 2, Procedure: 1, Reply: true, Site: "b"},
@@ -99,7 +99,7 @@ func TestSites(t *testing.T) {
 }
 
 // CheckReply returns the error that Refusal has put into the reply.
-func TestRefusal(t *testing.T) {
+func TestCheckReplyReturnsTheRefusal(t *testing.T) {
 	system := ReplyError{Accept: SystemErr}
 	for _, tt := range []struct {
 		err  error

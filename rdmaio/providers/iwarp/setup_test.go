@@ -289,7 +289,7 @@ func TestBadRequestIsRejected(t *testing.T) {
 }
 
 // In revision 1 all operations work, and each side has its own depths and private data (RFC 5044).
-func TestRevision1(t *testing.T) {
+func TestRevision1KeepsDepthsAndPrivateData(t *testing.T) {
 	i, r := pair(t, &iwarp.Config{Revision: 1}, nil)
 	r.recv(100)
 	copy(i.mr.Bytes(), "written by revision 1")
@@ -308,7 +308,7 @@ func TestRevision1(t *testing.T) {
 }
 
 // A responder reports no reason before it may send. Afterwards the peer gets it.
-func TestReasons(t *testing.T) {
+func TestReasonWaitsUntilItMayBeSent(t *testing.T) {
 	i, r := pair(t, nil, nil)
 	why := r.qp.(verbs.ReasonDisconnecter)
 	if err := why.DisconnectFor(verbs.ReasonRule); !errors.Is(err, verbs.ErrNotSupported) || r.qp.State() != verbs.StateConnected {
@@ -421,7 +421,7 @@ func TestTruncatedStart(t *testing.T) {
 }
 
 // No message allocates, of any size, with and without CRCs.
-func TestAllocations(t *testing.T) {
+func TestMessageDoesNotAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}

@@ -51,7 +51,7 @@ func reregister(t testing.TB, s *side) func() {
 	}
 }
 
-func TestAllocations(t *testing.T) {
+func TestMessageDoesNotAllocate(t *testing.T) {
 	if raceDetector {
 		t.Skip("the race detector allocates")
 	}

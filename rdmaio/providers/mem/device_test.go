@@ -20,7 +20,7 @@ func wantErr(t *testing.T, what string, err, want error) {
 	}
 }
 
-func TestAttributes(t *testing.T) {
+func TestOpenLowersTheAttributes(t *testing.T) {
 	n := mem.New(&mem.Config{})
 	def, err := n.Open("d", nil)
 	if err != nil {
@@ -142,7 +142,7 @@ func TestGuessedKeyCostsAConnection(t *testing.T) {
 	}
 }
 
-func TestRemove(t *testing.T) {
+func TestRemoveEndsAllObjects(t *testing.T) {
 	_, c, s := newPair(t)
 	ln, err := c.dev.Listen(context.Background(), "gone soon")
 	if err != nil {
@@ -167,7 +167,7 @@ func TestRemove(t *testing.T) {
 	wantErr(t, "create qp", err, verbs.ErrDeviceRemoved)
 }
 
-func TestLimits(t *testing.T) {
+func TestLimitsOfADeviceHold(t *testing.T) {
 	n := mem.New(&mem.Config{Backlog: 1})
 	dev, err := n.Open("small", &verbs.DeviceAttributes{MaxMRSize: sideBytes, MaxMessageSize: 100})
 	if err != nil {

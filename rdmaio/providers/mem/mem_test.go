@@ -26,7 +26,7 @@ func openPair(t testing.TB) (n *mem.Network, client, server *mem.Device) {
 	return n, client, server
 }
 
-func TestAcceptance(t *testing.T) {
+func TestAcceptanceSuitePasses(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		_, client, server := openPair(t)
 		return verbstest.Fabric{Client: client, Server: server, Addr: "here", Precise: true, Remove: remove}

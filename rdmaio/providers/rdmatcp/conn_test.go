@@ -294,7 +294,7 @@ func TestRemovedDeviceEndsItsConnections(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestOpenChecksTheLimits(t *testing.T) {
 	for name, tc := range map[string]struct {
 		limits verbs.DeviceAttributes
 		want   error

@@ -28,7 +28,7 @@ func open(t testing.TB, cfg *rdmatcp.Config) *rdmatcp.Device {
 // remove removes a device of this package.
 func remove(d verbs.Device) { d.(*rdmatcp.Device).Remove() }
 
-func TestAcceptance(t *testing.T) {
+func TestAcceptanceSuitePasses(t *testing.T) {
 	verbstest.Run(t, func(t *testing.T) verbstest.Fabric {
 		cfg := &rdmatcp.Config{ReceiveTimeout: 20 * time.Millisecond}
 		return verbstest.Fabric{Client: open(t, cfg), Server: open(t, cfg), Addr: local, Remove: remove}

@@ -176,7 +176,7 @@ func TestMutantsAreCaught(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(mutant, pattern, limit string) (string, error) {
-		cmd := exec.Command(exe, "-test.v", "-test.timeout="+limit, "-test.run=^TestMutant$"+pattern)
+		cmd := exec.Command(exe, "-test.v", "-test.timeout="+limit, "-test.run=^TestOneMutantRunsTheSuite$"+pattern)
 		cmd.Env = append(os.Environ(), chosen+"="+mutant)
 		out, err := cmd.CombinedOutput()
 		return string(out), err
@@ -187,11 +187,11 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 	caught := make(map[string]bool)
 	for name, m := range mutants {
-		caught["TestMutant/"+strings.ReplaceAll(m.caught, " ", "_")] = true
+		caught["TestOneMutantRunsTheSuite/"+strings.ReplaceAll(m.caught, " ", "_")] = true
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, err := run(name, "/^"+strings.ReplaceAll(strings.ReplaceAll(m.caught, " ", "_"), "/", "$/^")+"$", "4s")
-			test := "TestMutant/" + strings.ReplaceAll(m.caught, " ", "_")
+			test := "TestOneMutantRunsTheSuite/" + strings.ReplaceAll(m.caught, " ", "_")
 			if exit := new(exec.ExitError); !errors.As(err, &exit) || !strings.Contains(out, "--- FAIL: "+test) && !strings.Contains(out, "test timed out") {
 				t.Errorf("case %q does not see it: %v\n%s", m.caught, err, out)
 			}
@@ -204,8 +204,8 @@ func TestMutantsAreCaught(t *testing.T) {
 	}
 }
 
-// TestMutant runs the suite on one mutant, in its own process.
-func TestMutant(t *testing.T) {
+// TestOneMutantRunsTheSuite runs the suite on one mutant, in its own process.
+func TestOneMutantRunsTheSuite(t *testing.T) {
 	name := os.Getenv(chosen)
 	if name == "" {
 		t.Skip("run by TestMutantsAreCaught")

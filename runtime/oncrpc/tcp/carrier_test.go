@@ -43,7 +43,7 @@ func dial(t testing.TB, addr string, cfg *tcp.Config) *tcp.Conn {
 	return c
 }
 
-func TestCarrier(t *testing.T) {
+func TestCarrierPassesTheCommonTests(t *testing.T) {
 	carriertest.Run(t, func(t *testing.T, server, client oncrpc.Handler) carriertest.Conn {
 		return dial(t, listen(t, server, nil).Addr(), &tcp.Config{ReverseHandler: client, Logger: quiet})
 	})
@@ -61,7 +61,7 @@ func TestCarrierPipe(t *testing.T) {
 }
 
 // R278, R280: reverse Calls outlive connections.
-func TestBackchannel(t *testing.T) {
+func TestReverseCallsOutliveConnections(t *testing.T) {
 	carriertest.RunBackchannel(t, func(t *testing.T, handler func(func(oncrpc.Conn)) oncrpc.Handler) carriertest.BackchannelServer {
 		back := tcp.NewBackchannel(nil)
 		s := listen(t, handler(func(c oncrpc.Conn) { back.Bind(c.(*tcp.Conn)) }), nil)

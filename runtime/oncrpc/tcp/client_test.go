@@ -88,7 +88,7 @@ func newClient(t *testing.T, p *pipes, cfg tcp.ClientConfig) *tcp.Client {
 
 // A Call whose connection is lost is sent again on the next one, with the same XID. Failures to
 // connect are waited through.
-func TestRetransmission(t *testing.T) {
+func TestLostCallIsSentAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{answers: []answer{fails, closes, fails, closes, serves}}
 		c := newClient(t, p, tcp.ClientConfig{WaitForServer: true})
@@ -476,7 +476,7 @@ func TestServerRestarts(t *testing.T) {
 
 // Shutdown waits for the answers to Calls in progress, which the clients get. Later Calls are not
 // executed.
-func TestShutdown(t *testing.T) {
+func TestShutdownWaitsForAnswers(t *testing.T) {
 	gate, open := context.WithCancel(t.Context())
 	came := make(chan struct{}, 1)
 	svc := rpc.NewService(program)
@@ -519,7 +519,7 @@ func TestShutdown(t *testing.T) {
 }
 
 // A small call allocates no more than this, at both ends together.
-func TestAllocations(t *testing.T) {
+func TestSmallCallAllocatesLittle(t *testing.T) {
 	if xdrtest.Race {
 		t.Skip("the race detector makes pools forget")
 	}

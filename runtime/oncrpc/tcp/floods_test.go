@@ -39,7 +39,7 @@ func flood(c net.Conn, stream []byte) {
 // A peer repeats an attack on a server thousands of times, on several connections. The server still
 // serves an honest client. When the attackers have gone, so have their connections, goroutines and
 // memory (RFC 5531 §9, §11).
-func TestFloods(t *testing.T) {
+func TestFloodsLeaveNothingBehind(t *testing.T) {
 	const many = 2000
 	repeated := func(message func(i uint32) []byte) func(net.Conn) {
 		var stream []byte
@@ -149,7 +149,7 @@ func underFlood(t *testing.T, attack func(net.Conn)) {
 
 // A peer that sends 17 groups is refused with AUTH_BADCRED, by a procedure that needs AUTH_SYS. One
 // with 16 is served (RFC 5531 appendix A).
-func TestGroups(t *testing.T) {
+func TestPeerWith17GroupsIsRefused(t *testing.T) {
 	s := listen(t, newService(), nil)
 	c := raw(t, s.Addr())
 	for groups, want := range map[int][]byte{16: record(9, 1, 0, 0, 0, 0), 17: record(9, 1, 1, 1, 1)} {

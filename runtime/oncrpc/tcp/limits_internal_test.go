@@ -181,7 +181,7 @@ func TestRecordOfManyFragmentsIsCopiedSeldom(t *testing.T) {
 }
 
 // An xidSet remembers the last mostAbandoned XIDs at least, and twice as many at most.
-func TestXIDSet(t *testing.T) {
+func TestXIDSetForgetsTheOldest(t *testing.T) {
 	var s xidSet
 	for xid := range uint32(10 * mostAbandoned) {
 		s.add(xid)

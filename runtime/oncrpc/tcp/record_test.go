@@ -24,7 +24,7 @@ func reading(r io.Reader, most, fragments int) (*records, *int) {
 func framed(msg []byte) []byte { return append(appendMark(nil, len(msg)), msg...) }
 
 // A record is read back, whatever its fragments. Each fault is refused with its rule.
-func TestRecord(t *testing.T) {
+func TestRecordIsReadBack(t *testing.T) {
 	for _, n := range []int{0, 9, firstSize, firstSize + 1, 20 * firstSize, 1_000_001} {
 		msg := bytes.Repeat([]byte("seven b"), n/7+1)[:n]
 		for _, part := range []int{n + 1, n/3 + 1} {

@@ -183,7 +183,7 @@ func TestAcceptRate(t *testing.T) {
 // An honest client has at least 80 % of its calls in the time while others flood the server with
 // Calls, lose their connections and connect again. Periods with and without the flood alternate.
 // The result does not count on a machine where those without it differ by as much.
-func TestNeighbour(t *testing.T) {
+func TestFloodLeavesOthersTheirCalls(t *testing.T) {
 	if testing.Short() || xdrtest.Race {
 		t.Skip("compares speeds")
 	}

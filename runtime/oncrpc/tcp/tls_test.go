@@ -140,7 +140,7 @@ func TestTLSStreamAlert(t *testing.T) {
 }
 
 // Each mode of a client meets each mode of a server (RFC 9289 §4.1, §6.1).
-func TestTLSModes(t *testing.T) {
+func TestEachTLSModeMeetsEachOther(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	for _, tt := range []struct {
 		client, server tcp.TLSMode
@@ -316,7 +316,7 @@ func TestTLSProbeProgram(t *testing.T) {
 }
 
 // A Client that connects again resumes the session, with the certificates of the first.
-func TestTLSResumed(t *testing.T) {
+func TestClientResumesItsSession(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	resumed := make(chan bool, 2)
 	svc := newService()
@@ -392,7 +392,7 @@ func TestTLSHandshakeLeft(t *testing.T) {
 
 // The end of a session is announced (RFC 9289 §5.1.1). An end of the TCP connection alone is an
 // error.
-func TestTLSEnd(t *testing.T) {
+func TestEndOfASessionIsAnnounced(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	s := listen(t, newService(), secured(a, tcp.TLSRequired))
 	for _, announced := range []bool{true, false} {
@@ -458,7 +458,7 @@ func TestTLSChannelBinding(t *testing.T) {
 
 // Configurations that cannot work are refused at once. NewConn does not continue in plaintext where
 // TLS is required.
-func TestTLSConfig(t *testing.T) {
+func TestConfigThatCannotWorkIsRefused(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	with := func(mode tcp.TLSMode, change func(*tls.Config)) *tcp.Config {
 		cfg := secured(a, mode)

@@ -50,7 +50,7 @@ func recorded(t *testing.T, file *pcapng.File, name string, h oncrpc.Handler) ne
 
 // Wireshark reads our connections as we do: record marks (RFC 5531 §11), XIDs, programs, AUTH_SYS
 // credentials, and each way to accept or reject a Call (§9). Nothing is malformed.
-func TestTshark(t *testing.T) {
+func TestWiresharkReadsOurConnections(t *testing.T) {
 	witness.Program(t, "tshark")
 	var out bytes.Buffer
 	file := pcapng.NewFile(&out, 0)

@@ -10,7 +10,7 @@ import (
 )
 
 // Calls to all hosts of a network are ignored: each of many hosts would answer.
-func TestBroadcast(t *testing.T) {
+func TestBroadcastCallsAreIgnored(t *testing.T) {
 	ip := witness.Program(t, "ip")
 	if !isolated.Run(t) {
 		return

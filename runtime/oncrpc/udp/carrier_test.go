@@ -53,7 +53,7 @@ func dial(t testing.TB, addr string, cfg *udp.Config) *udp.Conn {
 	return c
 }
 
-func TestCarrier(t *testing.T) {
+func TestCarrierPassesTheCommonTests(t *testing.T) {
 	for _, host := range []string{"127.0.0.1", "[::1]"} {
 		t.Run(host, func(t *testing.T) {
 			needs(t, host)

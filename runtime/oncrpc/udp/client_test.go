@@ -27,7 +27,7 @@ func socket(t testing.TB) *net.UDPConn {
 
 // A Call is sent again with the same XID and the same bytes until it is answered. Replies with
 // another XID, Calls, short datagrams and datagrams from another address do not count. R284
-func TestRetransmission(t *testing.T) {
+func TestCallIsSentUntilItIsAnswered(t *testing.T) {
 	server, stranger := socket(t), socket(t)
 	c := dial(t, server.LocalAddr().String(), often)
 	first := make(chan []byte, 1)
@@ -69,7 +69,7 @@ func TestRetransmission(t *testing.T) {
 }
 
 // Renew makes the message of each further transmission. If it fails, so does the Call.
-func TestRenew(t *testing.T) {
+func TestRenewMakesEachFurtherMessage(t *testing.T) {
 	server := socket(t)
 	c := dial(t, server.LocalAddr().String(), often)
 	xid, renewed := c.XID(), errors.New("no further transmission")
@@ -97,7 +97,7 @@ func TestRenew(t *testing.T) {
 }
 
 // A port that no program has fails the Call at once, and a later Call succeeds when one has it.
-func TestRefused(t *testing.T) {
+func TestCallToAPortWithoutProgramFails(t *testing.T) {
 	gone := socket(t)
 	addr := gone.LocalAddr().String()
 	_ = gone.Close()

@@ -52,7 +52,7 @@ func unreachable(t *testing.T, code byte, from, to *net.UDPAddr) {
 
 // A router's report about a datagram fails the Calls in progress, or none if the next transmission
 // can succeed. The Conn stays usable.
-func TestUnreachable(t *testing.T) {
+func TestReportOfARouterFailsCalls(t *testing.T) {
 	if !isolated.Run(t) {
 		return
 	}

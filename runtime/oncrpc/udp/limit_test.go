@@ -97,7 +97,7 @@ func TestMaxSources(t *testing.T) {
 }
 
 // A reply that exceeds the rate is not sent, and the handler learns why.
-func TestWithheld(t *testing.T) {
+func TestReplyAboveTheRateIsWithheld(t *testing.T) {
 	done := make(chan error, 2)
 	s := newServer(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 		b, _ := oncrpc.NewReply(binary.BigEndian.Uint32(r.Message), oncrpc.Success).AppendBinary(nil)

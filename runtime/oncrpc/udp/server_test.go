@@ -39,7 +39,7 @@ func raw(t testing.TB, addr string) *net.UDPConn {
 
 // A datagram other than a Call gets no answer, not even if it is a reply or a truncated Call,
 // because two servers could otherwise be made to answer each other.
-func TestGarbage(t *testing.T) {
+func TestGarbageGetsNoAnswer(t *testing.T) {
 	s := listen(t, "127.0.0.1:0", newService(), nil)
 	sock := raw(t, s.Addr())
 	whole := call(t, 7, 1)
@@ -70,7 +70,7 @@ func TestGarbage(t *testing.T) {
 
 // A Call that comes again while the first is in progress is ignored, and one that comes later gets
 // the reply of a cache. The handler runs once.
-func TestRepeated(t *testing.T) {
+func TestRepeatedCallRunsOnce(t *testing.T) {
 	gate, open := context.WithCancel(t.Context())
 	runs := make(chan struct{}, 10)
 	h := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
@@ -148,7 +148,7 @@ func (l *buffer) String() string {
 
 // If a handler panics or exits its goroutine, its Conn is closed. The server stays up, and the
 // client's next Call has another Conn.
-func TestPanic(t *testing.T) {
+func TestPanicOfAHandlerClosesItsConn(t *testing.T) {
 	var log buffer
 	conns := make(chan oncrpc.Conn, 1)
 	die := map[uint32]func(){2: func() { panic("a fault of the handler") }, 3: runtime.Goexit}
@@ -250,7 +250,7 @@ func TestMaxRequests(t *testing.T) {
 
 // At a wildcard address, a reply comes from the address that the Call went to, over IPv4 and IPv6:
 // the sockets of the clients are connected and receive from there alone.
-func TestWildcard(t *testing.T) {
+func TestReplyComesFromTheAddressOfItsCall(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		if s, err := udp.Listen(context.Background(), ":0", newService(), nil); !errors.Is(err, errors.ErrUnsupported) {
 			t.Error(s, err)

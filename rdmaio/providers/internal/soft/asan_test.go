@@ -10,7 +10,7 @@ import (
 )
 
 // Step 5: a read after Free, or of the byte after the buffer, stops the process.
-func TestStep5(t *testing.T) {
+func TestAddressSanitizerStopsWrongAccess(t *testing.T) {
 	const chosen = "SOFT_ASAN_FAULT"
 	if what := os.Getenv(chosen); what != "" {
 		pd := newDomain(t)
@@ -27,7 +27,7 @@ func TestStep5(t *testing.T) {
 		return
 	}
 	for what, dies := range map[string]bool{"none": false, "behind": true, "late": true} {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestStep5$")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestAddressSanitizerStopsWrongAccess$")
 		cmd.Env = append(os.Environ(), chosen+"="+what)
 		out, err := cmd.CombinedOutput()
 		if found := strings.Contains(string(out), "AddressSanitizer: use-after-poison"); found != dies || (err != nil) != dies {

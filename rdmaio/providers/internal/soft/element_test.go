@@ -27,7 +27,7 @@ func region(t *testing.T, pd *Domain, first byte, n int) *Region {
 }
 
 // The pieces of a part of a list are that part of its bytes, for all elements and parts.
-func TestPieces(t *testing.T) {
+func TestPiecesAreThatPartOfTheList(t *testing.T) {
 	pd := newDomain(t)
 	a, b := region(t, pd, 0, 10), region(t, pd, 100, 10)
 	for _, sgl := range [][]verbs.SGE{
@@ -98,7 +98,7 @@ func TestPinEndsWithRegistration(t *testing.T) {
 	}
 }
 
-func TestOverlaps(t *testing.T) {
+func TestOverlapsOfElementsAreSeen(t *testing.T) {
 	pd := newDomain(t)
 	mr := region(t, pd, 0, 10)
 	twin, err := pd.RegisterMemory(mr.Bytes()[4:], verbs.AccessLocalWrite) // bytes 4 to 9
@@ -134,7 +134,7 @@ func TestOverlaps(t *testing.T) {
 }
 
 // The limits of a device are those that a user wishes, within the device's own.
-func TestLower(t *testing.T) {
+func TestWishedLimitsStayWithinTheDevice(t *testing.T) {
 	has := verbs.DeviceAttributes{
 		Name: "soft0", MaxSendWR: 8, MaxRecvWR: 8, MaxSendSGE: 4, MaxRecvSGE: 4, MaxReadSGE: 4, MaxCQE: 16,
 		MaxMRSize: 1000, MaxMessageSize: 500, MaxInitiatorDepth: 2, MaxResponderResources: 2, MaxPrivateData: 64,

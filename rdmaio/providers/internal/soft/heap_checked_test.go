@@ -21,7 +21,7 @@ func panics(f func()) (text string) {
 
 // Step 3 finds a write before or after a buffer, and one to it after Free. It reports the stack
 // that allocated the buffer.
-func TestStep3(t *testing.T) {
+func TestWritesOutsideABufferAreFound(t *testing.T) {
 	const size = 100
 	for _, tc := range []struct {
 		name string

@@ -22,7 +22,7 @@ func faults(f func()) (fault bool) {
 var sink byte
 
 // Step 4: an access before or after a buffer, or after Free, faults at once, reads too.
-func TestStep4(t *testing.T) {
+func TestAccessOutsideABufferFaults(t *testing.T) {
 	pd := newDomain(t)
 	b := alloc(t, pd, 4096-align)
 	block := pd.heap.blocks[&b[0]]

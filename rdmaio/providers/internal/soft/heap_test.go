@@ -25,7 +25,7 @@ func alloc(t *testing.T, pd *Domain, size int) []byte {
 }
 
 // Memory of every size is zeroed, aligned and usable as a whole, in every build.
-func TestAlloc(t *testing.T) {
+func TestMemoryOfEverySizeIsZeroedAndAligned(t *testing.T) {
 	pd := newDomain(t)
 	var bufs [][]byte
 	for _, size := range []int{1, 2, 63, 64, 65, 80, 100, 127, 1000, 4095, 4096, 4097, 70_000, 1 << 20} {

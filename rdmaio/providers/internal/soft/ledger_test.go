@@ -11,7 +11,7 @@ import (
 )
 
 // The error of Device.Close has the stacks that created the objects left, and no others.
-func TestLedger(t *testing.T) {
+func TestCloseNamesTheObjectsLeft(t *testing.T) {
 	d := newDevice(t, 1)
 	pd, err := d.AllocPD()
 	if err != nil {
@@ -56,7 +56,7 @@ func TestLedger(t *testing.T) {
 				t.Errorf("%s named: %v, want %v, in: %v", kind, named, expected, err)
 			}
 		}
-		if !strings.Contains(err.Error(), "soft.TestLedger\n") {
+		if !strings.Contains(err.Error(), "soft.TestCloseNamesTheObjectsLeft\n") {
 			t.Errorf("no stack in: %v", err)
 		}
 	}

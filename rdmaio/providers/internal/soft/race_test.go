@@ -15,7 +15,7 @@ import (
 // Step 1: the race detector reports an application that accesses bytes while the peer may, because
 // registered memory is Go heap and copies hold no lock. It reports nothing if the application waits
 // for the end of the registration.
-func TestStep1(t *testing.T) {
+func TestRaceDetectorReportsEarlyAccess(t *testing.T) {
 	const chosen = "SOFT_RACE_FAULT"
 	if what := os.Getenv(chosen); what != "" {
 		pd := newDomain(t)
@@ -41,7 +41,7 @@ func TestStep1(t *testing.T) {
 		return
 	}
 	for what, seen := range map[string]bool{"late": false, "early": true} {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestStep1$")
+		cmd := exec.Command(os.Args[0], "-test.run=^TestRaceDetectorReportsEarlyAccess$")
 		cmd.Env = append(os.Environ(), chosen+"="+what)
 		out, err := cmd.CombinedOutput()
 		if found := strings.Contains(string(out), "DATA RACE"); found != seen || (err != nil) != seen {

@@ -42,7 +42,7 @@ func openToy(t testing.TB, cfg Config) *Device {
 
 // A framing unlike rdmatcp's passes the acceptance suite: with frames as short as in a network,
 // longer than a read-ahead, and without a checksum.
-func TestAcceptance(t *testing.T) {
+func TestAcceptanceSuitePasses(t *testing.T) {
 	for _, tt := range []struct {
 		most  int
 		plain bool

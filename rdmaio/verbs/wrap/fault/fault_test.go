@@ -218,7 +218,7 @@ func want(t testing.TB, what string, got []string, want ...string) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRefusedRequestsAreNotPosted(t *testing.T) {
 	t.Run("posts", func(t *testing.T) {
 		inj, c, s := connected(t, fault.Config{Script: []fault.Fault{{Kind: fault.RefuseSend, At: 2}, {Kind: fault.RefuseRecv, At: 1, Err: syscall.ENOMEM}}})
 		s.recvs(4)
@@ -260,7 +260,7 @@ func fired(t testing.TB, inj *fault.Injector, kinds ...fault.Kind) {
 	}
 }
 
-func TestConnect(t *testing.T) {
+func TestConnectingFailsAsScripted(t *testing.T) {
 	t.Run("dial", func(t *testing.T) {
 		inj, c, s := pair(t, fault.Config{Script: []fault.Fault{{Kind: fault.FailDial, At: 1}}})
 		c.recvs(1)
@@ -332,7 +332,7 @@ func TestConnect(t *testing.T) {
 	})
 }
 
-func TestCompletions(t *testing.T) {
+func TestCompletionsComeLateOrFail(t *testing.T) {
 	t.Run("delayed to arm", func(t *testing.T) {
 		inj, c, s := connected(t, fault.Config{DelayPolls: 100, Script: []fault.Fault{{Kind: fault.DelayCompletion, At: 2}}})
 		s.recvs(4)
@@ -504,7 +504,7 @@ func TestSeedPerKind(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestKindsHaveNames(t *testing.T) {
 	for _, k := range fault.Kinds() {
 		if k.String() == "" {
 			t.Errorf("kind %d has no name", k)

@@ -91,7 +91,7 @@ func TestInvalidateFails(t *testing.T) {
 	fired(t, inj, fault.FailInvalidate)
 }
 
-func TestNotifications(t *testing.T) {
+func TestNotificationsComeLateTwiceOrNever(t *testing.T) {
 	for kind, times := range map[fault.Kind]int{fault.RepeatNotify: 2, fault.DelayNotify: 1, fault.LoseNotify: 0} {
 		t.Run(kind.String(), func(t *testing.T) {
 			inj, c, s := connected(t, once(kind))

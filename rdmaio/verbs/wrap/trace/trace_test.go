@@ -117,7 +117,7 @@ func TestProblemsCanary(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestTraceHasALineForEachEvent(t *testing.T) {
 	rec := trace.NewRecorder(100)
 	tr := trace.New(trace.Config{Sink: rec.Add})
 	n := mem.New(&mem.Config{Rand: strings.NewReader("0123456789abcdefghijklmnopqrstuv")})
@@ -299,7 +299,7 @@ func TestEventsHaveTheFirstBytes(t *testing.T) {
 	}
 }
 
-func TestRecorder(t *testing.T) {
+func TestRecorderKeepsTheLastEvents(t *testing.T) {
 	rec := trace.NewRecorder(3)
 	for i := range uint64(5) {
 		rec.Add(trace.Event{Seq: i + 1, Device: "d", Kind: trace.AllocPD, Time: time.Unix(0, 0).UTC()})

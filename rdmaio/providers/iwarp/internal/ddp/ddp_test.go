@@ -39,7 +39,7 @@ var vectors = []struct {
 	{"read response, not last", "81 42 00000001 fffffffffffffffe", Header{Tagged: true, ULP: 0x42, STag: 1, TO: math.MaxUint64 - 1}},
 }
 
-func TestHeaders(t *testing.T) {
+func TestHeadersAreReadBack(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(t, v.wire)
 		var h Header
@@ -122,7 +122,7 @@ const (
 	half = math.MaxInt32 // of the longest message
 )
 
-func TestQueue(t *testing.T) {
+func TestQueueTakesSegmentsInOrder(t *testing.T) {
 	other := func(h *Header) { h.ULP = 0x44 }
 	for _, tc := range []struct {
 		name string
@@ -180,7 +180,7 @@ func check(t *testing.T, last bool, err error, want Rule, etype, code uint8) {
 	}
 }
 
-func TestTagged(t *testing.T) {
+func TestTaggedSegmentsFollowEachOther(t *testing.T) {
 	other := func(h *Header) { h.ULP = 0x42 }
 	for _, tc := range []struct {
 		name string
@@ -217,7 +217,7 @@ func TestTagged(t *testing.T) {
 	}
 }
 
-func TestSequence(t *testing.T) {
+func TestMessagesAreNumberedFromOne(t *testing.T) {
 	s, q := Sequence{}, Queue{}
 	for want := uint32(1); want < 4; want++ {
 		if n := s.Next(); n != want || q.MSN() != want || q.Accept(&Header{MSN: n, Last: true}, 1) != nil {
@@ -252,7 +252,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-func TestAllocations(t *testing.T) {
+func TestCodecAllocatesNothing(t *testing.T) {
 	var s Sequence
 	var q Queue
 	var g Tagged

@@ -23,7 +23,7 @@ func TestCRCOfFigure5(t *testing.T) {
 }
 
 // FPDUs whose CRC32C was found by a division bit by bit.
-func TestFPDUs(t *testing.T) {
+func TestFPDUsAreReadBack(t *testing.T) {
 	for _, tc := range []struct {
 		name, wire string
 		crc        bool
@@ -62,7 +62,7 @@ func bitwise(p []byte) uint32 {
 	return ^crc
 }
 
-func TestLengths(t *testing.T) {
+func TestLengthsIncludePadAndCRC(t *testing.T) {
 	for _, tc := range []struct{ n, pad, wire int }{
 		{1, 1, 8}, {2, 0, 8}, {3, 3, 12}, {4, 2, 12}, {5, 1, 12}, {6, 0, 12}, {42, 0, 48}, {46, 0, 52}, {1450, 0, 1456}, {65535, 3, MaxWire},
 	} {
@@ -129,7 +129,7 @@ func TestFPDURefused(t *testing.T) {
 	}
 }
 
-func TestAllocations(t *testing.T) {
+func TestCodecAllocatesNothing(t *testing.T) {
 	buf := make([]byte, 0, MaxWire)
 	private := make([]byte, 100)
 	for _, enhanced := range []uint8{1, 2} {

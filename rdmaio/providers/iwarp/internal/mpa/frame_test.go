@@ -86,7 +86,7 @@ var frames = []struct {
 	},
 }
 
-func TestFrames(t *testing.T) {
+func TestFramesAreReadBack(t *testing.T) {
 	for _, v := range frames {
 		t.Run(v.name, func(t *testing.T) {
 			wire := unhex(t, v.wire)
@@ -115,7 +115,7 @@ func TestFrames(t *testing.T) {
 }
 
 // What a receiver must ignore (RFC 5044 §7.1.1 Res and R; RFC 6581 §9.2).
-func TestIgnored(t *testing.T) {
+func TestBitsWithoutMeaningAreIgnored(t *testing.T) {
 	for name, tc := range map[string]struct {
 		wire string
 		want Frame

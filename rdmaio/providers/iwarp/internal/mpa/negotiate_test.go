@@ -28,7 +28,7 @@ func deny(f *Frame) { f.Reject = true }
 func bare(f *Frame) { f.Enhanced, f.Setup = false, Setup{} }
 func rev1(f *Frame) { bare(f); f.Revision = 1 }
 
-func TestInitiator(t *testing.T) {
+func TestInitiatorFollowsTheReply(t *testing.T) {
 	two := Offer{Revision: 2, IRD: 16, ORD: 16}
 	one := Offer{Revision: 1, IRD: 16, ORD: 16}
 	with := func(o Offer, f func(*Offer)) Offer { f(&o); return o }
@@ -97,7 +97,7 @@ func TestInitiator(t *testing.T) {
 	}
 }
 
-func TestResponder(t *testing.T) {
+func TestResponderFollowsTheRequest(t *testing.T) {
 	request := func(ird, ord uint16, more ...func(*Frame)) Frame {
 		f := reply(ird, ord, more...)
 		f.Kind = Request
@@ -205,7 +205,7 @@ func TestResponderRefuses(t *testing.T) {
 }
 
 // The first FPDU must be one of the agreed indications, in the peer-to-peer model alone.
-func TestFirst(t *testing.T) {
+func TestFirstFPDUIsAnAgreedIndication(t *testing.T) {
 	for _, first := range []RTR{0, RTRSend, RTRWrite, RTRRead} {
 		for _, agreed := range []RTR{0, RTRSend, RTRWrite, RTRRead, RTRSend | RTRWrite} {
 			var r Responder

@@ -78,7 +78,7 @@ func acceptance(t *testing.T, client, server iwarp.Config) (connections [][]piec
 
 // Every field of every FPDU of the acceptance suite is the same for both readers, and Wireshark
 // finds nothing malformed and no wrong CRC.
-func TestAcceptance(t *testing.T) {
+func TestBothReadersAgreeOnTheSuite(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
 		client, server iwarp.Config

@@ -95,7 +95,7 @@ func requireAll(t *testing.T, seen map[string]int, want ...string) {
 var opcodes = []string{"opcode 0", "opcode 1", "opcode 2", "opcode 3", "opcode 4", "opcode 5", "opcode 7"}
 
 // Every field of every vector is the same for both readers, in any TCP segments.
-func TestVectors(t *testing.T) {
+func TestBothReadersAgreeOnVectors(t *testing.T) {
 	all, err := stranger.Vectors()
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func unhex(t testing.TB, s string) []byte {
 }
 
 // RFC 5040 Figure 4.
-func TestOpcodes(t *testing.T) {
+func TestEachOpcodeHasItsQueueAndRights(t *testing.T) {
 	for _, tc := range []struct {
 		op                           Opcode
 		control                      uint8
@@ -128,7 +128,7 @@ func TestReadRequest(t *testing.T) {
 	}
 }
 
-func TestResponse(t *testing.T) {
+func TestReadResponseFillsItsSink(t *testing.T) {
 	type seg struct {
 		stag uint32
 		to   uint64
@@ -208,7 +208,7 @@ var terminates = []struct {
 	},
 }
 
-func TestTerminate(t *testing.T) {
+func TestTerminatesAreReadBack(t *testing.T) {
 	for _, v := range terminates {
 		wire := unhex(t, v.wire)
 		v.t.Control = [4]byte(wire)
@@ -260,7 +260,7 @@ func TestTerminateOfLinux(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestRulesAndCausesHaveText(t *testing.T) {
 	for rule := BadVersion; rule <= TooManyReads; rule++ {
 		if text := rule.Error(); !strings.Contains(text, "RFC 5040 §") || strings.HasPrefix(rule.String(), "Rule(") || !rule.Cause().Known() {
 			t.Errorf("rule %d: %q, %q, %v", rule, rule.String(), text, rule.Cause())
@@ -284,7 +284,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestAllocations(t *testing.T) {
+func TestCodecAllocatesNothing(t *testing.T) {
 	request, body := unhex(t, readRequest), unhex(t, terminates[3].wire)
 	buf := make([]byte, 0, MaxTerminate)
 	sink := Sink{7, 100, 10}

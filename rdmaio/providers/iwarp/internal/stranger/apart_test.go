@@ -10,7 +10,7 @@ import (
 )
 
 // No file of the provider imports the stranger, except for tests.
-func TestApart(t *testing.T) {
+func TestProviderDoesNotImportTheStranger(t *testing.T) {
 	seen := 0
 	err := filepath.WalkDir("../../..", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {

@@ -25,7 +25,7 @@ func unhex(t testing.TB, s string) []byte {
 }
 
 // The CRC agrees with the dumps in RFC 5044 §4.4, which have Markers.
-func TestCRC(t *testing.T) {
+func TestCRCAgreesWithTheDumps(t *testing.T) {
 	zeros := strings.Repeat("00", 24)
 	for name, dump := range map[string]string{
 		"figure 5": "0000 0000 002a 4143 00000000 00000000 00000001 00000000" + zeros + "52239983",
@@ -109,7 +109,7 @@ func enhanced(s Startup) Startup {
 }
 
 // Each operation works in both directions, over each stream, with and without CRCs.
-func TestOperations(t *testing.T) {
+func TestEachOperationWorksInBothDirections(t *testing.T) {
 	for name, stream := range streams {
 		for _, crc := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: " with CRC"}[crc], func(t *testing.T) {
@@ -159,7 +159,7 @@ func operations(t *testing.T, a, b *Endpoint) {
 }
 
 // Each RTR indication goes first, and no message of it is seen above (RFC 6581 §9.2).
-func TestRTR(t *testing.T) {
+func TestRTRIndicationGoesFirst(t *testing.T) {
 	all := Startup{PeerToPeer: true, SendRTR: true, WriteRTR: true, ReadRTR: true}
 	for _, tt := range []struct {
 		name   string
@@ -210,7 +210,7 @@ func TestRTR(t *testing.T) {
 	})
 }
 
-func TestStartup(t *testing.T) {
+func TestFramesOfTheSetUpAreReadBack(t *testing.T) {
 	reject := func(t *testing.T, s Startup) error {
 		a, b := tcp(t)
 		defer a.Close()
@@ -283,7 +283,7 @@ func victim(p *Endpoint) *Victim {
 }
 
 // The endpoint itself answers every case as it should, in both roles.
-func TestCases(t *testing.T) {
+func TestEndpointAnswersEachCase(t *testing.T) {
 	for _, c := range slices.Concat(Untagged(), Tagged(), Framing()) {
 		for _, initiator := range []bool{true, false} {
 			t.Run(c.Name, func(t *testing.T) {
@@ -323,7 +323,7 @@ func checkTerminate(t *testing.T, c *Case, e Event) {
 }
 
 // Random operations in both directions, in pieces of any size, leave the memories that they should.
-func TestRandom(t *testing.T) {
+func TestRandomOperationsLeaveWhatTheyShould(t *testing.T) {
 	const size = 4096
 	for seed := range uint64(8) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -370,7 +370,7 @@ func TestRandom(t *testing.T) {
 }
 
 // A responder sends nothing before the first FPDU, and no more Reads than the depth are accepted.
-func TestOrder(t *testing.T) {
+func TestResponderWaitsForTheFirstFPDU(t *testing.T) {
 	a, b := connect(t, tcp, Config{Startup: enhanced(Startup{})}, Config{Startup: enhanced(Startup{IRD: 2, ORD: 2}), HoldReads: true})
 	a.Post(10)
 	b.Send(Send, []byte("early"), 0)
@@ -396,7 +396,7 @@ func TestOrder(t *testing.T) {
 }
 
 // A sender that breaks rules of senders is noticed.
-func TestComplaints(t *testing.T) {
+func TestSenderThatBreaksRulesIsNoticed(t *testing.T) {
 	for name, tt := range map[string]struct {
 		put  func(p *Endpoint)
 		want string
@@ -462,7 +462,7 @@ func TestTerminateBytes(t *testing.T) {
 }
 
 // A stream that breaks off within an FPDU is reported.
-func TestTruncated(t *testing.T) {
+func TestTruncatedStreamIsReported(t *testing.T) {
 	b := Frame([]byte("123456789"), true)
 	for n := range len(b) {
 		_, err := ReadFPDU(bytes.NewReader(b[:n]))

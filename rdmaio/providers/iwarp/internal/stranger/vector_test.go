@@ -120,7 +120,7 @@ func (s *side) Ends(reason Code) error {
 }
 
 // An Endpoint sends and accepts each vector, in both roles.
-func TestVectors(t *testing.T) {
+func TestEndpointSendsAndAcceptsVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		for name, stream := range streams {
 			for i, initiator := range []bool{false, true} {

@@ -87,7 +87,7 @@ var unusual = []struct {
 
 const unusualBytes = 1 << 16
 
-func TestUnusual(t *testing.T) {
+func TestUnusualStreamsAreAccepted(t *testing.T) {
 	for _, tt := range unusual {
 		for _, initiator := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, initiator %t", tt.name, initiator), func(t *testing.T) {
@@ -200,7 +200,7 @@ var interleaved = []struct {
 	}, nil, ""},
 }
 
-func TestInterleaved(t *testing.T) {
+func TestMessagesInsideOthersArePlacedOrRefused(t *testing.T) {
 	for _, tt := range interleaved {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, open(t, config()))

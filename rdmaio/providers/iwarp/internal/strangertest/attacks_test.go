@@ -15,8 +15,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// The attacks of RFC 5042 on memory, A1 to A11. A connection costs little over a pipe. TestCases
-// has A1 between domains, A8 and A10.
+// The attacks of RFC 5042 on memory, A1 to A11. A connection costs little over a pipe.
+// TestEachFaultGetsItsTerminate has A1 between domains, A8 and A10.
 
 // target is memory with margins, for many connections one after the other.
 type target struct {

@@ -59,7 +59,7 @@ func (a *arena) untouched() {
 }
 
 // The provider answers every case by the Terminate that the documents want, and places nothing.
-func TestCases(t *testing.T) {
+func TestEachFaultGetsItsTerminate(t *testing.T) {
 	framing := stranger.Framing()
 	for _, c := range slices.Concat(stranger.Untagged(), stranger.Tagged(), framing) {
 		for _, initiator := range []bool{false, true} {

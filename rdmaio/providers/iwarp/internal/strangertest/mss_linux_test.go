@@ -13,7 +13,7 @@ import (
 
 // By default an FPDU fits into a TCP segment: MULPDU = EMSS - (6 + EMSS mod 4), and not less than
 // 128 (RFC 5044 §4.5).
-func TestMSS(t *testing.T) {
+func TestFPDUFitsIntoASegment(t *testing.T) {
 	for _, mss := range []int{536, 1400, 1448, 9000} {
 		h := newHost(t, open(t, config()))
 		mr := h.region("memory", make([]byte, 60_000), everything)

@@ -13,7 +13,7 @@ import (
 
 // A request with a fence waits for the Reads before it, and one without does not (RFC 5040 §5.5
 // rule 12 and footnote 2 of figure 17).
-func TestFence(t *testing.T) {
+func TestFenceWaitsForReads(t *testing.T) {
 	for _, fence := range []verbs.SendFlags{0, verbs.SendFence} {
 		h := newHost(t, open(t, config()))
 		mr := h.region("memory", []byte("hello..."), everything)
@@ -141,7 +141,7 @@ func TestEarlyResponder(t *testing.T) {
 
 // A stream that is reset flushes outstanding requests, and the reason says that the connection is
 // broken or that the peer has left.
-func TestReset(t *testing.T) {
+func TestResetFlushesRequests(t *testing.T) {
 	for _, initiator := range []bool{false, true} {
 		h := newHost(t, open(t, config()))
 		mr := h.region("memory", make([]byte, 8), everything)

@@ -41,7 +41,7 @@ const farSTag, farBase = 0x5eed, 1 << 45
 
 // Thousands of random operations, in pieces of any size, leave what a model says, in both roles and
 // with and without CRCs.
-func TestRandom(t *testing.T) {
+func TestRandomOperationsLeaveWhatTheModelSays(t *testing.T) {
 	seeds, rounds := 36, 40
 	if testing.Short() {
 		seeds, rounds = 4, 15

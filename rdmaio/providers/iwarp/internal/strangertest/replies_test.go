@@ -41,7 +41,7 @@ var replies = []struct {
 }
 
 // The provider as initiator takes each Reply as the documents want.
-func TestReplies(t *testing.T) {
+func TestInitiatorTakesEachReply(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, open(t, config()))
@@ -96,7 +96,7 @@ func TestReplies(t *testing.T) {
 
 // The depths of both ends follow from both frames, in both roles (RFC 6581 §9.1), and ConnInfo has
 // them.
-func TestDepths(t *testing.T) {
+func TestDepthsFollowFromBothFrames(t *testing.T) {
 	min3 := func(a, b int) int {
 		if b == stranger.Automatic {
 			return a
@@ -115,7 +115,7 @@ func TestDepths(t *testing.T) {
 					p, info = h.respond(cfg, params)
 				} else {
 					if int(peer.ord) > max(0, host.resources) && peer.ord < stranger.Automatic {
-						continue // the responder may reject: see TestRequests
+						continue // the responder may reject: see TestResponderAnswersEachRequest
 					}
 					p, info = h.accept(cfg, params)
 				}

@@ -13,7 +13,7 @@ import (
 
 // No ULPDU of the provider is longer than Config.MULPDU, and all others of a long message are as
 // long (RFC 5041 §5.2).
-func TestMULPDU(t *testing.T) {
+func TestNoULPDUIsLongerThanMULPDU(t *testing.T) {
 	for _, size := range []int{128, 1000, 1442, 9000, 64768} {
 		cfg := config()
 		cfg.MULPDU = size
@@ -104,7 +104,7 @@ func bytesOf(n, size int) (all []int) {
 
 // A queue that is armed for solicited completions is notified of Sends with Solicited Event only
 // (RFC 5040 §5.3).
-func TestSolicited(t *testing.T) {
+func TestSolicitedSendsNotify(t *testing.T) {
 	h := newHost(t, open(t, config()))
 	h.post(10, 10, 10, 10)
 	p := h.connect(false, stranger.Config{Startup: enhanced(true)}, nil)
@@ -141,7 +141,7 @@ func TestSolicited(t *testing.T) {
 
 // With its workarounds the provider sends only operations of no bytes besides those that are
 // posted, and breaks no rule for senders.
-func TestWorkarounds(t *testing.T) {
+func TestWorkaroundsBreakNoRule(t *testing.T) {
 	for _, initiator := range []bool{false, true} {
 		h := newHost(t, open(t, nil))
 		mr := h.region("text", []byte("hello"), verbs.AccessLocalWrite)

@@ -49,7 +49,7 @@ func TestPrivateData(t *testing.T) {
 }
 
 // A responder may reject with private data, and an initiator gets it (RFC 5044 §7.1.2).
-func TestReject(t *testing.T) {
+func TestRejectHasPrivateData(t *testing.T) {
 	for _, f := range []stranger.Startup{{}, {CRC: true, Private: []byte("please")}, enhanced(true), {Revision: 2}, {Enhanced: true, PeerToPeer: true, WriteRTR: true, IRD: 1, ORD: 1}} {
 		for _, why := range []string{"", "no"} {
 			dev := open(t, config())

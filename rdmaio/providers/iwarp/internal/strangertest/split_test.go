@@ -38,7 +38,7 @@ func (d duplex) SetDeadline(t time.Time) error {
 
 // A stream with each operation is the same wherever it is cut in two, over a pipe, where the cut
 // always shows, and over TCP (RFC 5044 §5.2).
-func TestSplits(t *testing.T) {
+func TestStreamIsTheSameWhereverItIsCut(t *testing.T) {
 	for name, stream := range map[string]func() (net.Conn, net.Conn){
 		"pipe": pipe,
 		"TCP":  func() (net.Conn, net.Conn) { return tcp(t) },

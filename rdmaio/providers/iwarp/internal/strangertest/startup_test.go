@@ -128,7 +128,7 @@ func noFlags(r *stranger.Startup) error {
 }
 
 // The provider answers every Request in a way that the documents allow.
-func TestRequests(t *testing.T) {
+func TestResponderAnswersEachRequest(t *testing.T) {
 	for _, tt := range requests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := newHost(t, open(t, config()))

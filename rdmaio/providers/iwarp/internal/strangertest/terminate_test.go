@@ -28,7 +28,7 @@ var refusals = []struct {
 }
 
 // A Terminate of the peer ends the connection with the status that fits its reason, in words.
-func TestRefusals(t *testing.T) {
+func TestTerminateOfThePeerSaysWhy(t *testing.T) {
 	for _, tt := range refusals {
 		for _, initiator := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, initiator %t", tt.name, initiator), func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestRefusals(t *testing.T) {
 }
 
 // Any Terminate ends the connection, also a malformed one (RFC 5040 §5.4).
-func TestTerminates(t *testing.T) {
+func TestAnyTerminateEndsTheConnection(t *testing.T) {
 	term := func(control ...byte) []byte { return control }
 	for name, payload := range map[string][]byte{
 		"nothing":                  nil,

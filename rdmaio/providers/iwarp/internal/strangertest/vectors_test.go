@@ -109,7 +109,7 @@ func (s *side) Ends(stranger.Code) error {
 }
 
 // The provider sends and accepts each vector, in both roles.
-func TestVectors(t *testing.T) {
+func TestProviderSendsAndAcceptsVectors(t *testing.T) {
 	all, err := stranger.Vectors()
 	if err != nil {
 		t.Fatal(err)
