@@ -3,6 +3,7 @@ package rdmaio
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -27,10 +28,11 @@ type answerer struct {
 	kept     keptReplies
 }
 
-// mostMemory returns the number of bytes that several Calls with chunks of this connection may use
-// (R309). Connections that come one after the other can take the whole budget together:
-// Config.MaxConnMemory and MaxPerSource bound what one source can take.
-func (a *answerer) mostMemory() int { return min(a.set.MaxConnMemory, a.shared.memory.Left()) }
+// mostMemory returns the number of bytes that several Calls with chunks of this connection may use:
+// what they have, and what its source may still take (R309).
+func (a *answerer) mostMemory() int {
+	return min(a.set.MaxConnMemory, a.chunks.used+min(a.share.Left(), math.MaxInt-a.chunks.used))
+}
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
 // keeps its Receive while it waits, so that a peer that wants too much at a time slows down only
@@ -63,11 +65,11 @@ func (a *answerer) grant(q *engine.Request, n int) {
 	if r != nil {
 		have = r.assemblyBytes
 	}
-	if !a.shared.memory.Take(n - have) {
+	if !a.share.Take(n-have, nil) {
 		a.limitReached(LimitMaxMemory)
-		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d", ErrMemory, q.AssemblySize, a.set.MaxMemory)
+		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d, and the peer's source may have %d more", ErrMemory, q.AssemblySize, a.set.MaxMemory, a.share.Left())
 	} else if b, err := a.pool.Buffer(q.AssemblyLead + n); err != nil {
-		a.shared.memory.Give(n - have)
+		a.share.Give(n - have)
 		ev.Err = err
 	} else {
 		a.chunks.used += n - have
@@ -92,7 +94,7 @@ func (a *answerer) grant(q *engine.Request, n int) {
 
 // reclaim takes back the memory of a Call and grants it to Calls that wait.
 func (a *answerer) reclaim(n int) {
-	a.shared.memory.Give(n)
+	a.share.Give(n)
 	a.chunks.used -= n
 	a.grantWaiting()
 }

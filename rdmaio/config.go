@@ -114,8 +114,12 @@ type Config struct {
 	// of a server's connections, in bytes. If zero, the default is a quarter of the memory that the
 	// process may have, but at most 1 GiB. If negative, there is no limit.
 	//
-	// A connection may take at most as much as remains for all others; its further Calls wait. A
-	// Call that finds nothing left is refused by ERR_CHUNK (ErrMemory).
+	// All connections from one source, as MaxPerSource counts them, have a share together, and each
+	// connection from this machine its own: half while others have nothing, otherwise at most 27 %,
+	// and less the more others have. n greedy sources leave at least 2/(n+3) of MaxMemory. Further
+	// Calls of a connection wait until one of its Calls is answered. A Call that finds too little
+	// left is refused by ERR_CHUNK (ErrMemory), so MaxMemory should be four times MaxReadBytes or
+	// more.
 	//
 	// The memory that the process may have is GOMEMLIMIT and, on Linux, also the machine's memory,
 	// the limits of the control groups and RLIMIT_AS, whichever is least. If none of these is

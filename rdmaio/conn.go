@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
@@ -58,9 +59,9 @@ type Conn struct {
 	closeErr error
 }
 
-// join connects the parts of a connection with what they share.
-func (c *Conn) join() {
-	c.conn = c
+// join connects the parts of a connection with what they share, and with its source's memory.
+func (c *Conn) join(from admission.Source) {
+	c.conn, c.share = c, c.shared.memory.Join(from)
 	c.caller.host, c.answerer.host, c.answerer.kept.host, c.extensions.host = &c.host, &c.host, &c.host, &c.host
 }
 
@@ -74,22 +75,22 @@ const largestMessage = oncrpc.DefaultMaxMessage + 64<<10
 // keeps beyond the peak of its load: one buffer for the largest message.
 func keepBytes() uint64 { return uint64(mrpool.Size(largestMessage)) }
 
-// newConn makes a connection that can be dialed or accepted, with its Receives posted. Close frees
-// it.
-func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared) (_ *Conn, err error) {
+// newConn makes a connection with a source that can be dialed or accepted, with its Receives
+// posted. Close frees it.
+func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared, from admission.Source) (_ *Conn, err error) {
 	credits := set.calls + set.serves
 	recvs := credits + set.extraReceives()
 	if set.Legacy && role == engine.Responder {
 		recvs += set.serves // for RDMA_DONE
 	}
-	c := &Conn{host: host{set: set, role: role, shared: with, log: with.log, ends: with.ends, start: time.Now()}}
-	c.join()
-	c.answerer.handler = h
-	c.caller.slots.allow(set.calls)
 	announce, err := set.extensions.announce()
 	if err != nil {
 		return nil, err
 	}
+	c := &Conn{host: host{set: set, role: role, shared: with, log: with.log, ends: with.ends, start: time.Now()}}
+	c.join(from)
+	c.answerer.handler = h
+	c.caller.slots.allow(set.calls)
 	versions := set.protocols(role, announce)
 	c.agreed.offer(versions, set.firstRecv)
 	c.caller.offered.abandoned.Most, c.caller.offered.replies.most = largestMessage, set.MaxReplyMemory
@@ -173,7 +174,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 	if err != nil {
 		return nil, false, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, newShared(set))
+	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, newShared(set), admission.Source{Local: true})
 	if err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, false, err
@@ -276,6 +277,7 @@ func (c *Conn) end() { c.fail(ErrClosed) }
 func (c *Conn) free() error {
 	c.cancel(ErrClosed)
 	c.auth.stop()
+	defer c.share.Leave()
 	var errs []error
 	if c.driver != nil {
 		errs = append(errs, c.driver.Close())

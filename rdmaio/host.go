@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
@@ -22,6 +23,7 @@ type host struct {
 	set    settings
 	role   engine.Role
 	shared *shared
+	share  *admission.Share // of shared.memory, for the peer's source
 	start  time.Time
 
 	driver *driver.Driver
@@ -57,10 +59,10 @@ func (h *host) deviceGone(err error) bool {
 // reserve counts the memory of continued messages and kept replies for Config.MaxMemory.
 func (h *host) reserve(n int) bool {
 	if n < 0 {
-		h.shared.memory.Give(-n)
+		h.share.Give(-n)
 		return true
 	}
-	if h.shared.memory.Take(n) {
+	if h.share.Take(n, nil) {
 		return true
 	}
 	h.limitReached(LimitMaxMemory)

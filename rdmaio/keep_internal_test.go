@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -20,7 +21,7 @@ func keptCall(xid uint32) []byte { return append(binary.BigEndian.AppendUint32(n
 // keepingConn returns a connection of a version that can keep replies, and nothing else.
 func keepingConn(version uint32) *Conn {
 	c := &Conn{host: host{shared: new(shared)}}
-	c.join()
+	c.join(admission.Source{Local: true})
 	setVersion(c, version)
 	return c
 }

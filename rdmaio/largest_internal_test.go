@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
@@ -43,7 +44,7 @@ func TestLimitsFitTheLargestMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newConn(dev, set, engine.Requester, nil, newShared(set))
+	c, err := newConn(dev, set, engine.Requester, nil, newShared(set), admission.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -131,15 +132,15 @@ func TestCallsWithChunksGrowInTurn(t *testing.T) {
 	}
 }
 
-// A connection uses at most as much as remains after it for others. A Call is refused if the budget
-// has no memory for it, or if the device refuses its buffer. Neither leaves memory in use.
+// A connection alone uses at most half of the budget. A Call is refused if it needs more than that,
+// or if the device refuses its buffer. Neither leaves memory in use.
 func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
 	c.shared.memory.Most = 40_000
 	c.s.delivered = 1 << 20
 	c.answerer.queueAssembly(c.calls[0])
 	c.want("the first", [2]int{0, 20_000})
-	c.shared.memory.Most = 50_000
+	c.shared.memory.Most = 60_000
 	c.answerer.queueAssembly(c.calls[1])
 	c.want("it just leaves as much as it takes", [2]int{1, 10_000})
 	c.answerer.queueAssembly(c.calls[2])
@@ -149,7 +150,7 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c.ends(1)
 	c.ends(2)
 	c.want("all was given back")
-	c.shared.memory.Most = 29_999
+	c.shared.memory.Most = 59_999
 	c.answerer.queueAssembly(c.calls[3])
 	c.want("not enough for it alone", [2]int{3, 0})
 
@@ -164,10 +165,63 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 	c.ends(1)
 }
 
+// The connections of one source share what it may have, and another source has its own share.
+// Memory of continued messages and kept replies counts, too.
+func TestConnectionsOfASourceShareMemory(t *testing.T) {
+	with := &shared{memory: admission.Budget{Most: 100_000}}
+	from := func(addr string, sizes ...int) *chunkCalls {
+		c := newChunkCalls(t, nil, sizes...)
+		c.share.Leave()
+		c.shared = with
+		c.join(admission.SourceOf("192.0.2.9:1", addr))
+		c.s.delivered = 1 << 20
+		return c
+	}
+	answer := func(c *chunkCalls) (i int, err error) {
+		t.Helper()
+		evs := c.s.take()
+		if len(evs) != 1 {
+			t.Fatalf("%d events, want the answer to one Call", len(evs))
+		}
+		return slices.Index(c.calls, evs[0].Request), evs[0].Err
+	}
+	first, second := from("192.0.2.1:1", 30_000), from("192.0.2.1:2", 20_001, 15_000)
+	other := from("192.0.2.2:1", 8_000)
+	first.answerer.queueAssembly(first.calls[0])
+	if _, err := answer(first); err != nil {
+		t.Fatal(err)
+	}
+	second.answerer.queueAssembly(second.calls[0])
+	if _, err := answer(second); !errors.Is(err, ErrMemory) {
+		t.Errorf("one source gets more than half: %v", err)
+	}
+	second.answerer.queueAssembly(second.calls[1])
+	if _, err := answer(second); err != nil {
+		t.Error("what half leaves to the source:", err)
+	}
+	if second.reserve(5_001) || !second.reserve(5_000) {
+		t.Error("other memory of the source is not limited by its half")
+	}
+	if first.reserve(1) {
+		t.Error("the source has more than its half")
+	}
+	other.answerer.queueAssembly(other.calls[0])
+	if _, err := answer(other); err != nil {
+		t.Error("another source:", err)
+	}
+	second.reserve(-5_000)
+	first.ends(0)
+	second.ends(1)
+	other.ends(0)
+	if n := with.memory.Used(); n != 0 {
+		t.Errorf("%d bytes are in use in the end", n)
+	}
+}
+
 // The growing Call counts once for the budget when it moves to a longer buffer.
 func TestGrowingCallCountsOnce(t *testing.T) {
 	c := newChunkCalls(t, nil, 40_000)
-	c.shared.memory.Most = 40_000
+	c.shared.memory.Most = 80_000
 	c.answerer.queueAssembly(c.calls[0])
 	c.want("it begins", [2]int{0, freeMemory})
 	c.s.delivered = 1 << 20

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/driver"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
@@ -56,7 +57,7 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 		t.Fatal(err)
 	}
 	c := &Conn{host: host{shared: new(shared), log: slog.New(slog.DiscardHandler)}}
-	c.join()
+	c.join(admission.Source{Local: true})
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.set.Versions = []int{int(version)}
 	setVersion(c, version)

@@ -104,7 +104,7 @@ func (s *Server) open(from admission.Source) (*Conn, error) {
 		s.limitHit(LimitMaxPerSource)
 		return nil, fmt.Errorf("%w: it has %d connections from %v, as many as Config.MaxPerSource allows", errSourceFull, n, from)
 	}
-	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, s.shared)
+	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, s.shared, from)
 	if err != nil {
 		s.limits.Leave(from)
 		return nil, fmt.Errorf("%w: %w", errNoConn, err)

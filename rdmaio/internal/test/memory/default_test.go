@@ -14,8 +14,8 @@ import (
 )
 
 // Config.MaxMemory is by default a quarter of the memory that the process may use: a Call that
-// needs more is refused, and one that needs less is not. The limit is read once, so the test runs
-// another process.
+// needs more than half of that is refused, and one that needs less is not. The limit is read once,
+// so the test runs another process.
 func TestMaxMemoryIsAQuarterByDefault(t *testing.T) {
 	const limit = "GOMEMLIMIT=64MiB"
 	if os.Getenv("RDMAIO_MEMORY_TEST") == "" {
@@ -28,18 +28,18 @@ func TestMaxMemoryIsAQuarterByDefault(t *testing.T) {
 		return
 	}
 	w := rdmaiotest.New(t)
-	refused := make(chan error, 1)
+	refused := make(chan error, 2)
 	w.Serve(&rpctest.File{T: t}, &rdmaio.Config{MaxReadBytes: -1, MaxConnMemory: -1, Events: func(e rdmaio.Event) {
 		if e, ok := e.(*rdmaio.Refusal); ok {
 			refused <- e.Reason
 		}
 	}})
 	c := w.Dial(nil)
-	if _, err := c.Call(context.Background(), rpctest.WriteCall(1, 0, make([]byte, 15<<20))); err != nil {
+	if _, err := c.Call(context.Background(), rpctest.WriteCall(1, 0, make([]byte, 7<<20))); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Call(context.Background(), rpctest.WriteCall(2, 0, make([]byte, 17<<20))); err == nil {
-		t.Error("17 MiB were taken")
+	if _, err := c.Call(context.Background(), rpctest.WriteCall(2, 0, make([]byte, 9<<20))); err == nil {
+		t.Error("9 MiB were taken")
 	}
 	fmt.Println(<-refused)
 }

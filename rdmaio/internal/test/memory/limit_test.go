@@ -83,7 +83,7 @@ func TestCallsShareMaxConnMemory(t *testing.T) {
 func TestConnectionsShareMaxMemory(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}
-	w.Serve(h, &rdmaio.Config{MaxMemory: 50_000})
+	w.Serve(h, &rdmaio.Config{MaxMemory: 100_000})
 	first, second := w.Dial(nil), w.Dial(nil)
 	done := make(chan error, 1)
 	go func() {
@@ -111,7 +111,7 @@ func TestConnectionsShareMaxMemory(t *testing.T) {
 }
 
 // R309: connections that take as much memory as they may leave some for a small one, however many
-// they are: each has at most as much as is left.
+// they are: each has a share, which is smaller the more others have.
 func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 	w := rdmaiotest.New(t)
 	var mu sync.Mutex
@@ -128,7 +128,7 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 			return
 		}
 		answer(r)
-	}), &rdmaio.Config{MaxMemory: 100_000})
+	}), &rdmaio.Config{MaxMemory: 250_000})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	var wg sync.WaitGroup
 	defer func() {

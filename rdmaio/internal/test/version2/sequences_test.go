@@ -48,7 +48,8 @@ func TestOpenSequencesEndAtWorkTimeout(t *testing.T) {
 			}
 		}
 		synctest.Wait()
-		if n := server.Stats().Memory; n < most-8<<10 {
+		// A connection of this machine leaves x + sqrt(2 x most) of others, if it takes x = 8 KiB.
+		if n := server.Stats().Memory; n < most-108<<10 {
 			t.Errorf("%d bytes are taken: the test proves nothing about %d", n, most)
 		}
 		if err := call(1000); err != nil {
@@ -77,7 +78,7 @@ func TestOpenSequencesEndAtWorkTimeout(t *testing.T) {
 		if n := server.Stats().Memory; n != 0 {
 			t.Errorf("%d bytes are taken in the end", n)
 		}
-		for _, n := range []int{1000, 12000, 300_000} {
+		for _, n := range []int{1000, 12000, 200_000} {
 			if err := call(n); err != nil {
 				t.Errorf("a Call of %d bytes: %v", n, err)
 			}
