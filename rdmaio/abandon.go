@@ -1,23 +1,5 @@
 package rdmaio
 
-import (
-	"sync/atomic"
-
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
-)
-
-// leftover holds the regions of a cancelled Call whose Reply may still come. Their keys are
-// redirected to memory of the pool, where a late access of the peer does no harm, and the caller
-// has its memory back (RFC 8166 §4.4.1; R289).
-type leftover struct {
-	regions []mrpool.Region
-	bytes   int
-
-	// halves is 2 when both are done: the caller has redirected the regions, and the engine has
-	// seen the Reply or the end of the connection.
-	halves atomic.Int32
-}
-
 // redirect moves the regions of a cancelled Call to its leftover. Regions that cannot be redirected
 // remain: their keys are invalidated now, and a late access breaks the connection (R290).
 func (c *caller) redirect(s *slot) {

@@ -38,6 +38,8 @@ type Backchannel struct {
 	again  atomic.Uint64
 }
 
+var _ oncrpc.Carrier = (*Backchannel)(nil)
+
 // NewBackchannel returns a Backchannel without a connection. cfg may be nil.
 func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 	var set BackchannelConfig

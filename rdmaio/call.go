@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -41,30 +40,6 @@ func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
 	}
 	return c.caller.exchange(ctx, call, nil)
 }
-
-// caller makes the Calls of this side on a connection:
-//
-//	Call ──> slot ──────> prepare ──> post ──> wait ──> conclude ──> Reply, or the error
-//	          └ none is      ▲      memory is          keys    │
-//	            free: wait   │      offered            end     │ the peer has refused the shape
-//	                         └───────────── change ────────────┘ and named another one
-//
-// A Call has a slot from its beginning to its return. Keys give access to the caller's memory only
-// while the Call has its slot. A cancelled Call can leave keys (leftover), but only to memory of
-// the connection.
-type caller struct {
-	*host
-	ready   atomic.Bool // this side may make Calls
-	xids    oncrpc.XIDs
-	waits   atomic.Uint64 // Calls that waited for a slot or for memory
-	slots   slots
-	lone    lone
-	offered callMemory
-}
-
-// usableCredits returns the number of Calls that the peer lets this side have in progress now. It
-// does not count credits that cancelled Calls hold.
-func (c *caller) usableCredits() int { return min(c.set.calls, c.driver.Credits()) }
 
 // observedExchange makes a Call between CallStart and CallEnd.
 func (c *caller) observedExchange(ctx context.Context, call *Call) (*Reply, error) {
@@ -143,17 +118,6 @@ func (c *caller) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd)
 		c.offered.sizes.saw(call)
 	}
 	return cause
-}
-
-// lossOf returns err, or the connection's reason if that says more about a peer that disconnected.
-func (c *caller) lossOf(err error) error {
-	if err == nil || !errors.Is(err, verbs.ErrPeerDisconnected) {
-		return err
-	}
-	if why := context.Cause(c.ctx); errors.Is(why, verbs.ErrPeerDisconnected) {
-		return why
-	}
-	return err
 }
 
 // postCall posts a Call. If other Calls are in progress, their callers are likely to post more

@@ -1,7 +1,6 @@
 package rdmaio
 
 import (
-	"context"
 	"encoding/binary"
 	"slices"
 	"sync"
@@ -87,36 +86,6 @@ func (m *replyMemory) serve() {
 	}
 }
 
-// takeReplyMemory takes memory for a reply of n bytes, and waits until the connection may offer so
-// much.
-func (s *slot) takeReplyMemory(ctx context.Context, c *caller, n int) error {
-	n = mrpool.Size(n)
-	if w := c.offered.replies.begin(n); w != nil {
-		c.waits.Add(1)
-		c.limitReached(LimitMaxReplyMemory)
-		var err error
-		select {
-		case <-w.ready:
-		case <-ctx.Done():
-			err = ctx.Err()
-		case <-c.ctx.Done():
-			err = context.Cause(c.ctx)
-		}
-		if err != nil {
-			c.offered.replies.leave(w)
-			return err
-		}
-	}
-	s.replyMemory = n
-	return nil
-}
-
-// returnReplyMemory ends what takeReplyMemory took, if it did.
-func (s *slot) returnReplyMemory(c *caller) {
-	c.offered.replies.release(s.replyMemory)
-	s.replyMemory = 0
-}
-
 // replySizes are the largest replies of procedures that came on a connection.
 type replySizes struct {
 	mu   sync.Mutex
@@ -159,14 +128,4 @@ func (r *replySizes) guess(call *Call) int {
 		return 0
 	}
 	return mrpool.Size(n)
-}
-
-// guessedTooLittle changes the shape of a Call whose reply did not fit the size that guessReply
-// returned.
-func (s *slot) guessedTooLittle(code PeerErrorCode) bool {
-	if !s.shape.guessed || code != PeerErrReplyResource && code != PeerErrChunk {
-		return false
-	}
-	s.shape.whole = true
-	return true
 }

@@ -32,13 +32,6 @@ type (
 	CallError = oncrpc.CallError
 )
 
-var (
-	_ oncrpc.Conn      = (*Conn)(nil)
-	_ oncrpc.Carrier   = (*Client)(nil)
-	_ oncrpc.Carrier   = (*Backchannel)(nil)
-	_ oncrpc.Responder = (*request)(nil)
-)
-
 // checkPosition returns an error if item i of m has a position that a read chunk cannot have.
 func checkPosition(m *Message, i int) error {
 	if at := m.Items[i].Position; at > 1<<32-1 {

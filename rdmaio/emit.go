@@ -1,78 +1,13 @@
 package rdmaio
 
 import (
-	"context"
 	"encoding/binary"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
-
-// rpcOf returns the RPC that a message belongs to. The message must have an XID at least.
-func (h *host) rpcOf(m []byte) RPC {
-	r := RPC{Conn: h.conn, XID: binary.BigEndian.Uint32(m)}
-	if len(m) >= 24 {
-		r.Program, r.Version, r.Procedure = binary.BigEndian.Uint32(m[12:]), binary.BigEndian.Uint32(m[16:]), binary.BigEndian.Uint32(m[20:])
-	}
-	return r
-}
-
-// emitUp emits ConnUp, once. Other events of the connection wait for it. It reports whether it did.
-func (h *host) emitUp() (emitted bool) {
-	if h.set.Events != nil && h.auth.isOpen() {
-		h.begun.Do(func() {
-			h.wasUp, emitted = true, true
-			up := &ConnUp{Conn: h.conn, Accepted: h.role == engine.Responder, Terms: h.agreed.terms(), Peer: h.auth.peer.Load()}
-			h.set.Events(up)
-		})
-	}
-	return emitted
-}
-
-// emitVersion emits TermsSet when the first message of the client has shown the version and the
-// sizes, unless ConnUp has them.
-func (h *host) emitVersion() {
-	if h.set.Events == nil || h.role == engine.Requester || !h.set.speaks(v2.Number) || context.Cause(h.ctx) != nil || !h.auth.isOpen() {
-		return
-	}
-	if !h.emitUp() && h.wasUp {
-		h.set.Events(&TermsSet{Conn: h.conn, Terms: h.agreed.terms()})
-	}
-}
-
-// emitDown emits ConnDown if ConnUp was emitted. Err must return the reason already.
-func (h *host) emitDown() {
-	if h.set.Events == nil {
-		return
-	}
-	h.begun.Do(func() {})
-	if h.wasUp {
-		h.set.Events(&ConnDown{Conn: h.conn, Reason: context.Cause(h.ctx)})
-	}
-}
-
-// emit emits an event that the peer may have caused. On an accepted connection ConnUp comes first:
-// the side that dialed may send before Accept returns here. There is no event before host
-// authentication is complete.
-func (h *host) emit(e Event) {
-	if !h.auth.isOpen() {
-		return
-	}
-	if h.role == engine.Responder {
-		h.emitUp()
-	}
-	h.set.Events(e)
-}
-
-// limitReached emits LimitHit.
-func (h *host) limitReached(l Limit) {
-	if h.set.Events != nil {
-		h.emit(&LimitHit{Conn: h.conn, Limit: l})
-	}
-}
 
 // emitRefusal emits Refusal if the engine refused a Call.
 func (h *host) emitRefusal(q *engine.Request) {
@@ -98,7 +33,7 @@ func (e *CallEnd) record(c *engine.Call) {
 
 // emitServeStart emits ServeStart for a Request that a handler is about to get.
 func (r *request) emitServeStart() {
-	c := r.conn
+	c := r.host
 	r.end = &ServeEnd{RPC: c.rpcOf(r.Message), Took: time.Since(c.start), Received: len(r.Message), Placed: len(r.Placed)}
 	c.emit(&ServeStart{RPC: r.end.RPC, Request: &r.Request})
 }

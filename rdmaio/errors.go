@@ -185,3 +185,6 @@ type SizeError struct {
 func (e *SizeError) Error() string {
 	return fmt.Sprintf("rdmaio: %s needs %d %s, limit is %d: %s", e.What, e.Need, cmp.Or(e.Unit, "bytes"), e.Limit, e.Hint)
 }
+
+// errEarly is the reason of early.
+var errEarly = errors.New("the peer sent a Call before it was complete (R312)")

@@ -165,19 +165,3 @@ func (e *ExtensionError) Unwrap() error { return e.Err }
 // ErrUnsent reports that ExtensionConn.Send was called while 256 messages of extensions wait for
 // credits of the peer.
 var ErrUnsent = errors.New("rdmaio: too many messages of extensions wait for credits of the peer")
-
-// Extension returns the handler of an extension on this connection, by the name in its descriptor.
-// It returns nil on a connection of version 1, before the version is agreed on, and if Config has
-// no such extension. The connections that Dial returns and handlers get have agreed on a version.
-func (c *Conn) Extension(name string) ExtensionHandler {
-	all := c.extensions.attached.Load()
-	if all == nil {
-		return nil
-	}
-	for i, x := range c.set.extensions.list {
-		if x.Name == name {
-			return (*all)[i]
-		}
-	}
-	return nil
-}

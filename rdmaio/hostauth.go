@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // HostAuthMode says whether the peer of a connection must authenticate (R220).
@@ -63,27 +61,4 @@ type HostAuth struct {
 	// Timeout is the longest time that authentication may take, from the time when the connection
 	// is made. If zero, the default is 10 s. If negative, there is no limit.
 	Timeout time.Duration
-}
-
-// settleHostAuth fills in the defaults of HostAuth. It returns err if that is not nil, or the error
-// of a setting that cannot work.
-func (s *settings) settleHostAuth(err error) error {
-	h := &s.HostAuth
-	if h.Timeout == 0 {
-		h.Timeout = 10 * time.Second
-	}
-	switch {
-	case err != nil || h.Mode == HostAuthOff:
-		return err
-	case h.Mode > HostAuthRequired:
-		return fmt.Errorf("rdmaio: Config.HostAuth.Mode is %v, must be HostAuthOff, HostAuthWanted or HostAuthRequired: %w", h.Mode, verbs.ErrInvalidValue)
-	case h.Method == nil:
-		return fmt.Errorf("rdmaio: Config.HostAuth.Mode is %v and Method nil: set the Method: %w", h.Mode, verbs.ErrInvalidValue)
-	case h.Mode == HostAuthWanted:
-		return nil
-	case !s.speaks(v2.Number):
-		return fmt.Errorf("rdmaio: Config.HostAuth.Mode is required and Config.Versions %v, must have 2: version 1 has no host authentication: %w", s.Versions, verbs.ErrInvalidValue)
-	}
-	s.Versions = []int{v2.Number}
-	return nil
 }

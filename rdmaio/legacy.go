@@ -8,7 +8,7 @@ import (
 // if the rest does not fit inline, one at position zero for the rest (draft-ietf-nfsv4-rpcrdma-08
 // §3.4; R104). The keys are invalidated when the peer has sent RDMA_DONE, or with the connection.
 func (r *request) offerReadChunks(m *Message) error {
-	c := r.conn
+	c := r.host
 	count, total := 0, 0
 	for i := range m.Items {
 		if n := segments(len(m.Items[i].Data), c.set.SegmentSize); n > 0 {

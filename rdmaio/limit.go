@@ -18,23 +18,3 @@ type shared struct {
 	// these records among others.
 	ends *slog.Logger
 }
-
-// newShared returns a state without limits.
-func newShared(set settings) *shared {
-	return &shared{
-		places: admission.Places[request]{Run: (*request).run},
-		faults: admission.LimitLog(set.faults), log: admission.LimitLog(set.Logger), ends: admission.LimitLog(set.Logger),
-	}
-}
-
-// checkChunks returns an error for more chunks than the peer is likely to accept. It has the same
-// limit by default, and would answer with ERR_CHUNK, which does not say why.
-func (s *settings) checkChunks(what string, n int) error {
-	if n <= s.MaxChunks {
-		return nil
-	}
-	return &SizeError{
-		What: "the number of " + what, Need: n, Limit: s.MaxChunks, Unit: "chunks",
-		Hint: "use fewer items and results, or a larger Config.MaxChunks here and at the peer",
-	}
-}

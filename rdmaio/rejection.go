@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"log/slog"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -68,19 +67,8 @@ func explainRejection(err error) error {
 	return fmt.Errorf("%w (the server does not say why: its log may have the reason)", err)
 }
 
-// reject rejects a connection request, because of why. If it was answered already, that is an error
-// of the provider.
-func (s *Server) reject(log *slog.Logger, req verbs.ConnRequest, why error) {
-	reason := rejectedOther
-	switch {
-	case errors.Is(why, errSourceFull):
-		reason = rejectedSource
-	case errors.Is(why, ErrServerFull):
-		reason = rejectedFull
-	case errors.Is(why, errNoConn):
-		reason = rejectedNoRoom
-	}
-	if err := req.Reject(reason.privateData(s.dev.Attributes().MaxPrivateData)); err != nil {
-		log.Debug("rdmaio: a connection request could not be rejected", "reason", err)
-	}
-}
+// errNoConn reports that the device of a server cannot have one connection more.
+var errNoConn = errors.New("rdmaio: no connection could be made")
+
+// errSourceFull reports that the source of a connection has as many connections as it may have.
+var errSourceFull = fmt.Errorf("%w for this source", ErrServerFull)

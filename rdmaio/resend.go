@@ -2,36 +2,13 @@ package rdmaio
 
 import (
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
 
-// shape changes the message of a Call that is sent again, because the peer has refused it with an
-// error of version 2 that says what it takes instead
-// (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). The zero shape changes nothing.
-type shape struct {
-	resent  int  // number of times that it was sent again
-	long    bool // the whole message by read chunk, items too
-	inline  bool // only the first results of Results go by chunk
-	results int  // how many, with inline
-	reply   int  // least length of the reply chunk, bytes; 0: as without an error
-	segment int  // least length of the longest segment, bytes
-	guessed bool // the reply chunk may be too short
-	whole   bool // it is as long as the Call allows
-}
-
 // maxResent is the number of times that a Call is sent again because the peer refused its shape.
 const maxResent = 3
-
-// mostResults returns the largest number of results that go by chunk.
-func (sh *shape) mostResults() int {
-	if sh.inline {
-		return sh.results
-	}
-	return math.MaxInt
-}
 
 // change changes the shape of a Call that the peer has refused with err, and reports whether the
 // Call is to be sent again, with the same XID. Nothing that the peer says makes this side allocate
@@ -71,13 +48,6 @@ func (s *slot) change(set *settings, terms *agreed, call *Call, err error) bool 
 	return changed != before && sh.reply <= set.MaxReadBytes
 }
 
-// keep lets only the first n results go by chunk.
-func (sh *shape) keep(n int, l *header.Lists) {
-	if n < len(l.Writes) {
-		sh.inline, sh.results = true, n
-	}
-}
-
 // longest returns the length of the longest chunk.
 func longest(l *header.Lists) uint64 {
 	n, reads, at := header.Total(l.Reply), uint64(0), uint32(0)
@@ -94,15 +64,12 @@ func longest(l *header.Lists) uint64 {
 	return n
 }
 
-// replySize returns the size of the largest reply with the results that do not go by chunk. The
-// peer said that one of these needs more bytes.
-func (sh *shape) replySize(call *Call, more int) int {
-	n := max(call.MaxReply, len(call.ReplyBuf)) + more
-	for i := min(sh.mostResults(), len(call.Results)); i < len(call.Results); i++ {
-		n += len(call.Results[i])
+// guessedTooLittle changes the shape of a Call whose reply did not fit the size that guessReply
+// returned.
+func (s *slot) guessedTooLittle(code PeerErrorCode) bool {
+	if !s.shape.guessed || code != PeerErrReplyResource && code != PeerErrChunk {
+		return false
 	}
-	return n
+	s.shape.whole = true
+	return true
 }
-
-// bounded returns a number of the peer as an int, which it may exceed on 32-bit systems.
-func bounded(n uint32) int { return int(min(n, math.MaxInt32)) }

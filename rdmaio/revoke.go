@@ -2,25 +2,7 @@ package rdmaio
 
 import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
-	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
-
-// revocation invalidates the keys of a Call together, with a device that can (verbs.Revoker). Only
-// the caller waits for the result, because a peer can delay it.
-//
-//	Call is over ── Pool.Revoke ──> waiting ── report ──> the keys are invalid
-//	                    │               └─ the connection closes ┘
-//	                    └─ not supported ──> one key after the other
-type revocation struct {
-	keys   []verbs.MemoryRegion
-	ended  chan error  // has room for one
-	report func(error) // to ended
-}
-
-// endedByPeer reports whether the reply has invalidated the key of a region (R263).
-func (s *slot) endedByPeer(mr *callRegion) bool {
-	return s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey
-}
 
 // revoke invalidates all keys of a Call together, except those that the peer has invalidated, and
 // waits. It is for devices that can do that.

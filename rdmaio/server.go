@@ -87,12 +87,6 @@ func (s *Server) accept(ctx context.Context) {
 	}
 }
 
-// errNoConn reports that the device of a server cannot have one connection more.
-var errNoConn = errors.New("rdmaio: no connection could be made")
-
-// errSourceFull reports that the source of a connection has as many connections as it may have.
-var errSourceFull = fmt.Errorf("%w for this source", ErrServerFull)
-
 // open makes a connection unless a limit is reached. The caller calls limits.Leave when it has
 // closed the connection.
 func (s *Server) open(from admission.Source) (*Conn, error) {
@@ -270,4 +264,21 @@ func (s *Server) Close() error {
 		s.closeErr = errors.Join(append(s.errs, err)...)
 	})
 	return s.closeErr
+}
+
+// reject rejects a connection request, because of why. If it was answered already, that is an error
+// of the provider.
+func (s *Server) reject(log *slog.Logger, req verbs.ConnRequest, why error) {
+	reason := rejectedOther
+	switch {
+	case errors.Is(why, errSourceFull):
+		reason = rejectedSource
+	case errors.Is(why, ErrServerFull):
+		reason = rejectedFull
+	case errors.Is(why, errNoConn):
+		reason = rejectedNoRoom
+	}
+	if err := req.Reject(reason.privateData(s.dev.Attributes().MaxPrivateData)); err != nil {
+		log.Debug("rdmaio: a connection request could not be rejected", "reason", err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -136,4 +137,33 @@ func (s *slot) setReply(call *Call) error {
 		r.Items = append(r.Items, it)
 	}
 	return nil
+}
+
+// leftover holds the regions of a cancelled Call whose Reply may still come. Their keys are
+// redirected to memory of the pool, where a late access of the peer does no harm, and the caller
+// has its memory back (RFC 8166 §4.4.1; R289).
+type leftover struct {
+	regions []mrpool.Region
+	bytes   int
+
+	// halves is 2 when both are done: the caller has redirected the regions, and the engine has
+	// seen the Reply or the end of the connection.
+	halves atomic.Int32
+}
+
+// revocation invalidates the keys of a Call together, with a device that can (verbs.Revoker). Only
+// the caller waits for the result, because a peer can delay it.
+//
+//	Call is over ── Pool.Revoke ──> waiting ── report ──> the keys are invalid
+//	                    │               └─ the connection closes ┘
+//	                    └─ not supported ──> one key after the other
+type revocation struct {
+	keys   []verbs.MemoryRegion
+	ended  chan error  // has room for one
+	report func(error) // to ended
+}
+
+// endedByPeer reports whether the reply has invalidated the key of a region (R263).
+func (s *slot) endedByPeer(mr *callRegion) bool {
+	return s.call.InvalidatedKey != 0 && mr.RKey() == s.call.InvalidatedKey
 }

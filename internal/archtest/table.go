@@ -145,10 +145,10 @@ func Table() []Row {
 		{Package: "rdmaio/internal/credit", Deny: pure},
 		{Package: "rdmaio/internal/machine"},
 		{Package: "rdmaio/internal/mrpool", Imports: []string{"rdmaio/verbs"}},
-		{Package: "rdmaio/internal/peertest/...", Imports: []string{"rdmaio/internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
-		{Package: "rdmaio/internal/rdmaiotest", Imports: []string{"internal/rdmatcp/segment", "rdmaio", "rdmaio/internal/peertest/...", "rdmaio/hostauth/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
-		{Package: "rdmaio/internal/rpctest", Imports: []string{"rdmaio", "rdmaio/internal/rdmaiotest", "runtime/oncrpc", "runtime/xdr/..."}},
-		{Package: "rdmaio/internal/v2test", Imports: []string{"rdmaio", "rdmaio/internal/peertest/...", "rdmaio/internal/rdmaiotest", "rdmaio/internal/rpctest"}},
+		{Package: "internal/peertest/...", Imports: []string{"internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
+		{Package: "internal/rdmaiotest", Imports: []string{"internal/rdmatcp/segment", "rdmaio", "internal/peertest/...", "rdmaio/hostauth/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden"}},
+		{Package: "internal/rpctest", Imports: []string{"rdmaio", "internal/rdmaiotest", "runtime/oncrpc", "runtime/xdr/..."}},
+		{Package: "internal/v2test", Imports: []string{"rdmaio", "internal/peertest/...", "internal/rdmaiotest", "internal/rpctest"}},
 		{Package: "rdmaio/internal/test/*"}, // tests alone
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*"}},
 

@@ -10,9 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
 	wire "github.com/rpcrdma/rpcrdma/gen/xchar"
 	"github.com/rpcrdma/rpcrdma/gen/xcharcarrier"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/xchar"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	wire "github.com/rpcrdma/rpcrdma/gen/xchar"
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/xchar"
 )
 

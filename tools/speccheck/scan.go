@@ -70,8 +70,8 @@ var endpoints = []string{
 
 // harness lists the folders without product code: their code outside of test files serves tests.
 var harness = []string{
-	"bench/", "examples/filestore/", "examples/notes/", "examples/readwrite/", "internal/", "rdmaio/internal/peertest/", "rdmaio/internal/rdmaiotest/",
-	"rdmaio/internal/rpctest/", "rdmaio/internal/sim/", "rdmaio/internal/test/", "rdmaio/internal/v2test/", "runtime/xdr/codectest/",
+	"bench/", "examples/filestore/", "examples/notes/", "examples/readwrite/", "internal/", "internal/peertest/", "internal/rdmaiotest/",
+	"internal/rpctest/", "rdmaio/internal/sim/", "rdmaio/internal/test/", "internal/v2test/", "runtime/xdr/codectest/",
 }
 
 // shared lists the product code in folders of harness: what the provider, the tests of dissectors

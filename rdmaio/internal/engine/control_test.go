@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 )

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
 // R178; T8: before the first grant the client has one message in flight, whatever Calls wait. A

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
 // newLegacy is newBench with the switch on.

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

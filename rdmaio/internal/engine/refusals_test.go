@@ -5,10 +5,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
 // R119, R200 to R212: each ERROR makes its Call fail with the reason that it gives.

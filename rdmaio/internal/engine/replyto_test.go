@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
 )
 
 // ledger is Memory that records which buffers are taken. It fills them when they are given back, so

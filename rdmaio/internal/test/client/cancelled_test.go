@@ -7,9 +7,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
 // A cancelled Call without an answer is the only Call that the server lets be in flight on one

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/carriertest"
 )

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/isolated"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
 // 64 callers share a grant of 4. It is never exceeded, it is used up, and the first Call is sent

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )

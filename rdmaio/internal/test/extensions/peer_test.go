@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/gen/rpcrdma2"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

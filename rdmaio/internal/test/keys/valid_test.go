@@ -6,9 +6,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"

@@ -8,10 +8,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )

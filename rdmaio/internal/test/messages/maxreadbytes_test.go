@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
 // A server without configuration accepts a Call of 8 MiB. It refuses one beyond MaxReadBytes. The

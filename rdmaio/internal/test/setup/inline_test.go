@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"

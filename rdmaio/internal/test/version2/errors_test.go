@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2test"
 )
 
 // mayRun reports whether a responder that sends this code of version 2 may have run the procedure:

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/growth"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
 )
 
 // R324: the cost of continued messages grows as their length.

@@ -8,12 +8,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2test"
 )
 
 // cuts are ways to split a message of n bytes into parts.

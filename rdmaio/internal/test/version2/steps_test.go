@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/v2test"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/peertest/peer2"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rdmaiotest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/rpctest"
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2test"
 )
 
 // A continued Call with items and results, and its continued Reply, stop after each of their

@@ -1,0 +1,138 @@
+package rdmaio
+
+import (
+	"errors"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// deliver passes a Call to the handler, or drops it if the connection drains.
+func (a *answerer) deliver(q *engine.Request) {
+	r, _ := q.Owner.(*request)
+	if r == nil {
+		r = newRequest(a.host, q)
+		q.Owner = r
+	}
+	if !a.driver.BeginRequest() {
+		q.Answer.Drop = true
+		a.driver.Post(engine.Event{Kind: engine.EventReply, Request: q})
+		return
+	}
+	r.delivered = true
+	r.Message, r.Padding = q.Message, Padding(q.Padding)
+	for _, p := range q.Placed {
+		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
+	}
+	if a.set.Events != nil {
+		r.emitServeStart()
+	}
+	h := a.handler
+	if kept, ok := a.kept.take(r.Message); ok { // R209
+		h = HandlerFunc(func(r *Request) { r.Reply(kept, nil) })
+	}
+	a.dispatch(r, h)
+}
+
+// dispatch runs the handler for a Request: on its own goroutine when there is a place, or on
+// this one with Config.NonBlocking.
+func (a *answerer) dispatch(r *request, h Handler) {
+	if a.set.NonBlocking {
+		a.handle(r, h)
+		return
+	}
+	r.handler = h
+	if a.shared.places.Start(&a.requests, r) {
+		return
+	}
+	a.limitReached(LimitMaxHandlers)
+	if a.ctx.Err() != nil { // it may have gone down before the Request was queued
+		a.dropWaiting()
+	}
+}
+
+// run runs the handler of a Request at a place.
+func (r *request) run() { r.host.conn.answerer.handle(r, r.handler) }
+
+// handle runs the handler. If it panics or calls runtime.Goexit, handle closes the connection.
+func (a *answerer) handle(r *request, h Handler) {
+	returned := false
+	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
+	defer func() {
+		if returned {
+			return
+		}
+		v := recover()
+		if v == nil && r.answered.Load() && !a.set.NonBlocking {
+			return // only the goroutine ends
+		}
+		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
+		a.set.faults.Error("rdmaio: a handler panicked, its connection is closed",
+			"peer", a.conn.RemoteAddr(), "queue_pair", a.qp.Num(), "call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
+		a.fail(err)
+		r.Request.Drop(nil) // by way of all Responders
+	}()
+	h.ServeRPC(&r.Request)
+	returned = true
+}
+
+// release gives back the memory of a Request and calls its done function.
+func (a *answerer) release(q *engine.Request) {
+	r, _ := q.Owner.(*request)
+	a.emitRefusal(q)
+	if r == nil {
+		q.ReturnLoan()
+		return // refused before it had memory
+	}
+	for i := range r.regions {
+		mr := &r.regions[i]
+		err := a.pool.ReleaseAtOnce(mr) // the runner must not wait for the peer
+		if err != nil {
+			_ = a.pool.Abandon(mr) // no peer has a key to it
+		}
+		if err = errors.Join(err, a.pool.Unstage(mr, 0)); err != nil {
+			a.fail(err)
+		}
+	}
+	for _, b := range []*mrpool.Buffer{r.assembly, r.long} {
+		if b == nil {
+			continue
+		}
+		if err := a.pool.Put(b); err != nil {
+			a.fail(err)
+		}
+	}
+	if r.assembly != nil {
+		a.reclaim(r.assemblyBytes)
+	}
+	err := r.failed
+	if err == nil {
+		err = translate(q.Err)
+	}
+	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
+	q.ReturnLoan()
+	if r.delivered {
+		if r.end != nil {
+			r.end.finish(err)
+		}
+		r.done(err)
+		a.driver.EndRequest()
+	}
+}
+
+// end fails the Calls that wait for memory, drops the Requests that wait for a place, and forgets
+// the replies kept. The connection is down.
+func (a *answerer) end(why error) {
+	for _, q := range a.chunks.end() {
+		a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
+	}
+	a.dropWaiting()
+	a.kept.end()
+}
+
+// dropWaiting drops the Requests that wait for a place, because the connection is down.
+func (a *answerer) dropWaiting() {
+	a.shared.places.RemoveAll(&a.requests, func(r *request) { r.Request.Drop(nil) })
+}
