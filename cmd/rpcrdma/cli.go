@@ -4,55 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
-
-// Exit codes, the same in all commands.
-const (
-	exitDone   = 0
-	exitFailed = 1 // could not connect, input, output, or the tool itself
-	exitUsage  = 2
-	exitInput  = 3 // the interface file or the arguments of a call
-	exitPeer   = 4 // the peer answered with an error
-	exitSilent = 5 // no answer in time
-	exitMayRun = 6 // no reply to a call that was sent
-)
-
-// environment holds the streams and settings of a command.
-type environment struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
-	json           bool            // reports and errors are JSON lines
-	flags          map[string]bool // of the command, each with its -; nil: not known
-}
-
-// output is a writer that keeps its first error, such as a full disk.
-type output struct {
-	w   io.Writer
-	mu  sync.Mutex
-	err error
-}
-
-// Write implements io.Writer.
-func (o *output) Write(b []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, err := o.w.Write(b)
-	if o.err == nil {
-		o.err = err
-	}
-	return n, err
-}
 
 // commandLine has the commands. Each sets its default of -provider.
 type commandLine struct {
@@ -130,50 +89,6 @@ func execute(ctx context.Context, args []string, env environment) int {
 	return report(env, err)
 }
 
-// failure is an error with its exit code and advice.
-type failure struct {
-	code  int
-	stage string // at which it failed, such as "connection to ADDRESS"
-	err   error
-	help  string         // what to try; may be empty
-	more  map[string]any // further fields of the JSON object
-}
-
-// Error returns the stage and the reason.
-func (f *failure) Error() string { return f.stage + ": " + f.err.Error() }
-
-// Unwrap returns the reason.
-func (f *failure) Unwrap() error { return f.err }
-
-// errReported is returned by a command that has reported its failure already.
-var errReported = errors.New("reported")
-
-// report writes an error, unless it is nil or was reported before, and returns the exit code.
-func report(env environment, err error) int {
-	var f *failure
-	switch {
-	case err == nil:
-		return exitDone
-	case !errors.As(err, &f):
-		f = &failure{code: exitFailed, err: err}
-	}
-	if errors.Is(err, errReported) {
-		return f.code
-	}
-	help := env.suitable(f.help)
-	if env.json {
-		fields := map[string]any{"stage": f.stage, "message": f.err.Error(), "help": help, "code": f.code}
-		maps.Copy(fields, f.more)
-		printJSON(env, "error", fields)
-		return f.code
-	}
-	fmt.Fprintf(env.stderr, "rpcrdma: %v\n", err)
-	if help != "" {
-		fmt.Fprintf(env.stderr, "try: %s\n", help)
-	}
-	return f.code
-}
-
 // otherWords lists words that other programs use for our commands and flags.
 var otherWords = cli.Words{
 	"listen": "rpcrdma serve [ADDRESS]", "server": "rpcrdma serve", "s": "rpcrdma serve", "client": "rpcrdma ping HOST", "connect": "rpcrdma ping HOST",
@@ -200,21 +115,6 @@ func flagsOf(command *kong.Node) map[string]bool {
 		}
 	}
 	return flags
-}
-
-// flagInHint finds the flags in a hint, except those in command lines of other commands.
-var flagInHint = regexp.MustCompile(`rpcrdma (?:help )?[a-z]+[^,;:)]*|(?:^|[ (])(-[a-zA-Z][a-z-]*)`)
-
-// suitable returns the parts of a hint, which semicolons separate, that name no flag that the
-// command lacks. Commands share their hints.
-func (env *environment) suitable(hint string) string {
-	if env.flags == nil {
-		return hint
-	}
-	parts := strings.Split(hint, "; ")
-	return strings.Join(slices.DeleteFunc(parts, func(part string) bool {
-		return slices.ContainsFunc(flagInHint.FindAllStringSubmatch(part, -1), func(m []string) bool { return m[1] != "" && !env.flags[m[1]] })
-	}), "; ")
 }
 
 // wrongArguments matches the complaints about the number of arguments, whose names have capitals.

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
-	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -41,24 +39,7 @@ func (i *info) print(env environment) {
 	_ = w.Flush() // env.stdout keeps its first error
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
-}
-
 func numbersText(list []uint32) string { return strings.Trim(fmt.Sprint(list), "[]") }
-
-// plain returns a text of the server for a terminal: without control characters, and cut at 64
-// bytes.
-func plain(s string) string {
-	const most = 64
-	if len(s) > most || strings.ContainsFunc(s, func(r rune) bool { return r == ' ' || !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
-		return strconv.QuoteToASCII(s[:min(len(s), most)])
-	}
-	return dash(s)
-}
 
 // text returns the answer of a service in words.
 func (s *service) text() string {

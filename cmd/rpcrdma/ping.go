@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/hist"
-	"github.com/rpcrdma/rpcrdma/internal/jsontext"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -191,22 +189,3 @@ func (p *pinger) summary() {
 
 // json prints an object.
 func (p *pinger) json(typ string, fields map[string]any) { printJSON(p.env, typ, fields) }
-
-// printJSON prints one object as a line.
-func printJSON(env environment, typ string, fields map[string]any) {
-	fields["v"], fields["type"] = 1, typ
-	line, err := json.Marshal(fields)
-	if err != nil {
-		panic(err) // impossible: the fields are numbers and strings
-	}
-	fmt.Fprintf(env.stdout, "%s\n", jsontext.Printable(line))
-}
-
-// rounded returns d rounded to four digits.
-func rounded(d time.Duration) time.Duration {
-	unit := time.Duration(1)
-	for d/unit >= 10_000 {
-		unit *= 10
-	}
-	return d.Round(unit)
-}

@@ -44,14 +44,6 @@ func newReport(m *measurement) *results {
 	return &results{m: m}
 }
 
-// count returns a number with its noun, in singular or plural.
-func count[N int | uint64](n N, one, more string) string {
-	if n == 1 {
-		more = one
-	}
-	return fmt.Sprintf("%d %s", n, more)
-}
-
 // begin starts the clock.
 func (r *results) begin() {
 	r.m.conns.begin()

@@ -44,7 +44,7 @@ var version2Mutants = []mutant{
 	{"a server keeps its properties to itself", controlFile, "	if !ct.announced { // A7: the client waits for an answer\n", "	if false {\n", version2Tests},
 	{"each set is answered by properties", controlFile, "	if !ct.announced { // A7: the client waits for an answer\n", "	if ct.cfg.Role == Responder {\n", version2Tests},
 	{"many small properties cost nothing", controlFile, "		ct.learnt += propertyCost + len(p.Data)\n", "		ct.learnt += len(p.Data)\n", version2Tests},
-	{"a set that broke off counts for the next one", joinFile, "	e.control.forget()\n", "", version2Tests},
+	{"a set that broke off counts for the next one", receiveFile, "	e.control.forget()\n", "", version2Tests},
 
 	// Continued messages that come.
 	{"a part of another XID is appended", joinFile, "m.Kind != j.kind || m.XID != j.xid || m.Answer != j.answer:", "m.Kind != j.kind || m.Answer != j.answer:", version2Tests},
@@ -160,5 +160,5 @@ var version2Mutants = []mutant{
 	{"only the first piece of a Call is copied", "rdmaio/internal/engine/sequence.go", "			s.payload[i] = bytes.Clone(p)\n", "			s.payload[i] = bytes.Clone(p)\n			return\n", version2Tests},
 	{"a part waits for two entries", "rdmaio/internal/engine/sequence.go", "	if s.reply == nil {\n		return 1\n", "	if s.reply == nil {\n		return 2\n", version2Tests},
 	{"the last part has a byte less", "rdmaio/internal/engine/sequence.go", "sq.version.Overhead(&m.Lists)+s.left <= len(mem)", "sq.version.Overhead(&m.Lists)+s.left < len(mem)", version2Tests},
-	{"an end that serves nothing refuses a broken Call", "rdmaio/internal/engine/join.go", " && e.cfg.Serves > 0:", ":", version2Tests},
+	{"an end that serves nothing refuses a broken Call", receiveFile, "case call && e.cfg.Serves > 0:", "case call:", version2Tests},
 }

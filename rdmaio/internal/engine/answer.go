@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/protocol"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -30,106 +29,6 @@ func (rs *responder) answer(r *Request) {
 	}
 	rs.shape(r)
 	rs.wait(r, queued)
-}
-
-// ready reports whether the first request in the queue, which must not be empty, can be posted,
-// or with inside, if it may be while a continued message is sent.
-func (rs *responder) ready(inside bool) bool {
-	switch r := *rs.answers.at(0); {
-	case r.state == readQueued:
-		return true
-	case r.state == doneQueued:
-		return !inside
-	case r.hdr.Kind == header.KindError:
-		return rs.account.Free(protocol.ClassError)
-	default:
-		return !inside && rs.account.Free(protocol.ClassAnswer)
-	}
-}
-
-// repost posts the Receive of a Request again, unless that was done.
-func (rs *responder) repost(r *Request) {
-	if r.source.recv != none {
-		rs.postRecv(r.source.recv)
-		r.source.recv = none
-	}
-}
-
-// shape makes the header of a reply.
-func (rs *responder) shape(r *Request) {
-	long := r.Answer.Long.Length
-	for i, c := range r.hdr.Writes { // RFC 8166 §4.3.2.1: one result each, in order; R77, R88
-		var sge verbs.SGE
-		if i < len(r.Answer.Data) {
-			sge = r.Answer.Data[i]
-		}
-		rs.fill(r, c, sge)
-	}
-	rs.fill(r, r.hdr.Reply, r.Answer.Long)
-	r.hdr.Kind = header.KindMsg
-	r.hdr.Reads = append(r.hdr.Reads, r.Answer.Reads...)
-	if long > 0 || len(r.hdr.Reads) > 0 && r.hdr.Reads[0].Position == 0 {
-		r.hdr.Kind = header.KindNomsg // R98
-		r.Answer.Payload = r.Answer.Payload[:0]
-	}
-}
-
-// fill plans the Writes of one item into one chunk, and makes the lengths of the
-// chunk those that the Reply returns.
-func (rs *responder) fill(r *Request, c []header.Segment, sge verbs.SGE) {
-	from := len(rs.fills)
-	rs.fills = chunk.Fill(rs.fills, c, sge.Length, rs.cfg.Limits.Transfer)
-	for _, f := range rs.fills[from:] {
-		r.transfers = append(r.transfers, transfer{
-			sge:    verbs.SGE{MR: sge.MR, Offset: sge.Offset + f.From, Length: int(f.Remote.Length)},
-			remote: f.Remote,
-		})
-	}
-	rs.fills = rs.fills[:from]
-	rs.stats.BytesWritten += uint64(sge.Length)
-}
-
-// refuse answers with RDMA_ERROR, unless that happens too often (A19).
-func (rs *responder) refuse(r *Request, e header.Error) {
-	if !rs.mayRefuse() {
-		rs.lose(r)
-		return
-	}
-	r.hdr.Kind = header.KindError
-	r.hdr.Err = e
-	r.Answer.Payload = r.Answer.Payload[:0]
-	r.transfers = r.transfers[:0]
-	r.Answer.Reads = r.Answer.Reads[:0]
-	r.hdr.Reads = r.hdr.Reads[:0]
-	rs.wait(r, queued)
-}
-
-// post posts a queued request, for which there is room.
-func (rs *responder) post(r *Request) {
-	switch r.state {
-	case readQueued:
-		rs.pull(r)
-	case doneQueued:
-		rs.sendDone(r)
-	default:
-		rs.send(r)
-	}
-}
-
-// need returns the entries of the send queue that a queued request takes, and whether it sends a
-// message.
-func (r *Request) need() (wrs int, message bool) {
-	if r.state == readQueued {
-		return r.pulling.batch, false
-	}
-	return len(r.transfers) + 1, true
-}
-
-// wait queues a request for send queue entries: s is readQueued, queued or doneQueued.
-func (rs *responder) wait(r *Request, s requestState) {
-	rs.to(r, s)
-	r.ticket = rs.sends.nextTicket()
-	rs.answers.push(r)
 }
 
 // send posts an answer: the Receive it came in, for the grant that goes out

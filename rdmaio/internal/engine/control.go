@@ -139,11 +139,6 @@ func (ct *control) other(m *header.Message) {
 	ct.eff.Others = append(ct.eff.Others, o)
 }
 
-// otherError passes on an ERROR that is about none of our Calls.
-func (s *shared) otherError(m *header.Message) {
-	s.eff.Others = append(s.eff.Others, Other{XID: m.XID, Answer: true, Payload: bytes.Clone(m.Payload), Err: m.Err})
-}
-
 // refuse queues an ERROR about a message other than a Call in progress. An end that dialed sends
 // none (R193, A8), except about a Call.
 func (ct *control) refuse(xid uint32, e header.Error) {

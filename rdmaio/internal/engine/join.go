@@ -170,57 +170,6 @@ func (j *joiner) breakOff() (xid uint32, call, reply bool) {
 	return xid, call, reply
 }
 
-// isPart reports whether join has to look at a message: it is a part of a continued one, or it is
-// faulty or comes between two parts.
-func (e *Engine) isPart(a *arrival) bool {
-	return a.fault != nil || e.joiner.state != joinIdle || a.r.hdr.More
-}
-
-// join assembles a continued message from its parts. It returns false for a part that is not the
-// last.
-func (e *Engine) join(a *arrival) bool {
-	m := &a.r.hdr
-	whole := true
-	if a.fault == nil {
-		var into *Call
-		if a.purpose == protocol.Answer && e.joiner.state == joinIdle {
-			into = e.requester.into(m.XID)
-		}
-		if whole, a.joined, a.fault = e.joiner.add(m, a.purpose, into); a.fault != nil {
-			e.fault(a.fault)
-			if a.purpose = protocol.Call; m.Answer {
-				a.purpose = protocol.Answer
-			}
-		}
-	}
-	switch {
-	case a.fault != nil && m.Kind != header.KindError:
-		e.breakOff(a)
-	case !whole && a.key != 0:
-		e.violated(a.key, "a part of a message that is not the last")
-	case !whole:
-		e.postRecv(a.recv)
-	}
-	return whole
-}
-
-// breakOff discards a message that is being continued, because of a fault other than in an ERROR.
-// If it is a Reply, its Call fails (A8). If it is a Call, and the message that came between is an
-// answer, for which no ERROR is sent, the ERROR is for the Call (R156, R199).
-func (e *Engine) breakOff(a *arrival) {
-	m := &a.r.hdr
-	e.control.forget()
-	switch xid, call, reply := e.joiner.breakOff(); {
-	case reply && (a.purpose != protocol.Answer || xid != m.XID):
-		e.requester.fail(xid, a.fault)
-	case call && a.purpose == protocol.Answer && e.cfg.Serves > 0:
-		e.control.refuse(xid, header.Error{Code: header.ErrFlag})
-	}
-	if e.cfg.Role == Requester && (m.Kind == header.KindProps || m.Kind == header.KindOther) { // R193
-		a.purpose = protocol.Drop
-	}
-}
-
 // timer closes the connection if a continued message takes too long (T90).
 func (j *joiner) timer() {
 	if j.deadline > 0 && j.deadline <= j.now {

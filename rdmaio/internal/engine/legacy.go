@@ -12,28 +12,6 @@ import (
 // read chunks, acknowledged by RDMA_DONE, and padding. They need Config.Legacy, and exist in the
 // forward direction only (A21).
 
-// mostAlign is the largest alignment of padding that is accepted, in bytes: the largest size of an
-// inline message (RFC 8797).
-const mostAlign = 256 << 10
-
-// padded checks a message with padding, and makes it a KindMsg. The padding stays in the payload,
-// before each opaque item that is long enough (§3.9; R111, R112, T123). Only a decoder of the RPC
-// message can find it, by r.Padding.
-func (e *Engine) padded(r *Request, start int) *header.Fault {
-	m, p := &r.hdr, r.hdr.Pad
-	switch {
-	case !e.cfg.Legacy: // RFC 8166 §4.6.1; R113
-		return &header.Fault{Code: header.FaultWithdrawn, Found: 2, Want: uint64(e.version.Number())}
-	case p.Align == 0 || p.Align&(p.Align-1) != 0 || p.Align > mostAlign || p.Threshold == 0:
-		return &header.Fault{Code: header.FaultPad, Found: uint64(p.Align), Want: uint64(p.Threshold)}
-	case len(m.Reads) > 0:
-		return &header.Fault{Code: header.FaultPadReads, Found: uint64(len(m.Reads))}
-	}
-	m.Kind = header.KindMsg
-	r.Padding = Padding{p.Align, p.Threshold, start}
-	return nil
-}
-
 // readReply begins to read a Reply with read chunks to the Call p. It is assembled like a Call with
 // read chunks. Then RDMA_DONE is sent, whether the Reply is valid or not. The credit of the Call is
 // in use until that is sent (§3.8; R105, R106).

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"slices"
 	"time"
 )
@@ -54,15 +53,6 @@ var callStates = [...]string{
 
 // String returns the name of the state.
 func (s callState) String() string { return callStates[s] }
-
-// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine, and
-// closes the connection.
-func (rq *requester) toCall(p *pending, s callState) {
-	if !s.follows(p.state) {
-		rq.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the Call with XID %#08x goes from state %v to %v", p.xid, p.state, s)})
-	}
-	p.state = s
-}
 
 // follows reports whether an event leads to s from that state.
 func (s callState) follows(from callState) bool {

@@ -150,3 +150,76 @@ func (e *Engine) deliver(a *arrival) (free bool) {
 	e.postRecv(a.recv)
 	return true
 }
+
+// isPart reports whether join has to look at a message: it is a part of a continued one, or it is
+// faulty or comes between two parts.
+func (e *Engine) isPart(a *arrival) bool {
+	return a.fault != nil || e.joiner.state != joinIdle || a.r.hdr.More
+}
+
+// join assembles a continued message from its parts. It returns false for a part that is not the
+// last.
+func (e *Engine) join(a *arrival) bool {
+	m := &a.r.hdr
+	whole := true
+	if a.fault == nil {
+		var into *Call
+		if a.purpose == protocol.Answer && e.joiner.state == joinIdle {
+			into = e.requester.into(m.XID)
+		}
+		if whole, a.joined, a.fault = e.joiner.add(m, a.purpose, into); a.fault != nil {
+			e.fault(a.fault)
+			if a.purpose = protocol.Call; m.Answer {
+				a.purpose = protocol.Answer
+			}
+		}
+	}
+	switch {
+	case a.fault != nil && m.Kind != header.KindError:
+		e.breakOff(a)
+	case !whole && a.key != 0:
+		e.violated(a.key, "a part of a message that is not the last")
+	case !whole:
+		e.postRecv(a.recv)
+	}
+	return whole
+}
+
+// breakOff discards a message that is being continued, because of a fault other than in an ERROR.
+// If it is a Reply, its Call fails (A8). If it is a Call, and the message that came between is an
+// answer, for which no ERROR is sent, the ERROR is for the Call (R156, R199).
+func (e *Engine) breakOff(a *arrival) {
+	m := &a.r.hdr
+	e.control.forget()
+	switch xid, call, reply := e.joiner.breakOff(); {
+	case reply && (a.purpose != protocol.Answer || xid != m.XID):
+		e.requester.fail(xid, a.fault)
+	case call && a.purpose == protocol.Answer && e.cfg.Serves > 0:
+		e.control.refuse(xid, header.Error{Code: header.ErrFlag})
+	}
+	if e.cfg.Role == Requester && (m.Kind == header.KindProps || m.Kind == header.KindOther) { // R193
+		a.purpose = protocol.Drop
+	}
+}
+
+// mostAlign is the largest alignment of padding that is accepted, in bytes: the largest size of an
+// inline message (RFC 8797).
+const mostAlign = 256 << 10
+
+// padded checks a message with padding, and makes it a KindMsg. The padding stays in the payload,
+// before each opaque item that is long enough (§3.9; R111, R112, T123). Only a decoder of the RPC
+// message can find it, by r.Padding.
+func (e *Engine) padded(r *Request, start int) *header.Fault {
+	m, p := &r.hdr, r.hdr.Pad
+	switch {
+	case !e.cfg.Legacy: // RFC 8166 §4.6.1; R113
+		return &header.Fault{Code: header.FaultWithdrawn, Found: 2, Want: uint64(e.version.Number())}
+	case p.Align == 0 || p.Align&(p.Align-1) != 0 || p.Align > mostAlign || p.Threshold == 0:
+		return &header.Fault{Code: header.FaultPad, Found: uint64(p.Align), Want: uint64(p.Threshold)}
+	case len(m.Reads) > 0:
+		return &header.Fault{Code: header.FaultPadReads, Found: uint64(len(m.Reads))}
+	}
+	m.Kind = header.KindMsg
+	r.Padding = Padding{p.Align, p.Threshold, start}
+	return nil
+}

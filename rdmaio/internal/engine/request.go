@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -195,24 +194,6 @@ func (s requestState) refusable() bool {
 	return s == received || s == assembling || s == readDeferred || s == reading
 }
 
-// to moves r to a state. A step that is not in the drawings above Request is a bug of the engine,
-// or an event that the driver must not send, and closes the connection.
-func (rs *responder) to(r *Request, s requestState) {
-	if !s.follows(r.state) {
-		rs.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the message with XID %#08x goes from state %v to %v", r.XID, r.state, s)})
-	}
-	r.state = s
-}
-
-// release returns r to the driver. The engine does not use its memory any more.
-func (rs *responder) release(r *Request) {
-	rs.to(r, released)
-	rs.eff.Release = append(rs.eff.Release, r)
-	if r.source.joined != nil {
-		rs.cfg.Reserve(-cap(r.source.joined))
-	}
-}
-
 // Answer is a reply, or a refusal. Its memory belongs to the engine until Effects.Release.
 type Answer struct {
 	// Refuse, if its Code is not 0, sends RDMA_ERROR instead of a reply.
@@ -264,9 +245,6 @@ func (a *Answer) reset() {
 	a.Reads = a.Reads[:0]
 	a.Refuse, a.Drop, a.Long = header.Error{}, false, verbs.SGE{}
 }
-
-// none stands for no index.
-const none = -1
 
 // idleRequests are the Requests that wait for a further Call of the peer. All are reset.
 type idleRequests []*Request

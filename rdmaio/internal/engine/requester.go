@@ -332,3 +332,12 @@ func (rq *requester) abandon() {
 	rq.table = calls{}
 	rq.waiting = queue[*pending]{}
 }
+
+// toCall moves p to a state. A step that is not in the drawing above is a bug of the engine, and
+// closes the connection.
+func (rq *requester) toCall(p *pending, s callState) {
+	if !s.follows(p.state) {
+		rq.end(&Error{Reason: ErrInternal, Detail: fmt.Sprintf("the Call with XID %#08x goes from state %v to %v", p.xid, p.state, s)})
+	}
+	p.state = s
+}

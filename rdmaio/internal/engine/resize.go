@@ -1,14 +1,5 @@
 package engine
 
-// receives has the sizes of the Receives. Posted Receives cannot be taken back, so a new size
-// applies to each when it is posted next (R237).
-type receives struct {
-	size    int     // of Receives to be posted
-	posted  []int32 // size of each that is posted, or 0
-	agreed  int     // no posted Receive is smaller, and the peer keeps to it
-	pending bool    // Effects.Resized is due when no smaller one is posted
-}
-
 // resize changes the size of Receives, within the memory that they have.
 func (e *Engine) resize(size int) {
 	r := &e.receives

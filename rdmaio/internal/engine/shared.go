@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -61,14 +62,6 @@ func (s *shared) postUncounted(i int) {
 // takeLoan gives r the memory that the message was received in.
 func (s *shared) takeLoan(r *Request) { r.source.loan, s.loan = s.loan, nil }
 
-// returnLoan returns a loan, if there is one.
-func returnLoan(l *verbs.Loan) {
-	if *l != nil {
-		(*l).Return()
-		*l = nil
-	}
-}
-
 // giveBack gives back the memory that a continued message uses.
 func (s *shared) giveBack(b []byte) {
 	s.cfg.Reserve(-cap(b))
@@ -128,4 +121,18 @@ func (s *shared) end(err error) {
 	s.eff.Fail = err
 	s.eff.WantBuffers, s.eff.Deadline = 0, 0
 	s.onEnd()
+}
+
+// receives has the sizes of the Receives. Posted Receives cannot be taken back, so a new size
+// applies to each when it is posted next (R237).
+type receives struct {
+	size    int     // of Receives to be posted
+	posted  []int32 // size of each that is posted, or 0
+	agreed  int     // no posted Receive is smaller, and the peer keeps to it
+	pending bool    // Effects.Resized is due when no smaller one is posted
+}
+
+// otherError passes on an ERROR that is about none of our Calls.
+func (s *shared) otherError(m *header.Message) {
+	s.eff.Others = append(s.eff.Others, Other{XID: m.XID, Answer: true, Payload: bytes.Clone(m.Payload), Err: m.Err})
 }

@@ -43,3 +43,14 @@ func (p *pulling) read() (size int) {
 	size, p.size = p.size, 0
 	return size
 }
+
+// none stands for no index.
+const none = -1
+
+// returnLoan returns a loan, if there is one.
+func returnLoan(l *verbs.Loan) {
+	if *l != nil {
+		(*l).Return()
+		*l = nil
+	}
+}
