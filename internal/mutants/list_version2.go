@@ -160,5 +160,5 @@ var version2Mutants = []mutant{
 	{"only the first piece of a Call is copied", "rdmaio/internal/engine/sequence.go", "			s.payload[i] = bytes.Clone(p)\n", "			s.payload[i] = bytes.Clone(p)\n			return\n", version2Tests},
 	{"a part waits for two entries", "rdmaio/internal/engine/sequence.go", "	if s.reply == nil {\n		return 1\n", "	if s.reply == nil {\n		return 2\n", version2Tests},
 	{"the last part has a byte less", "rdmaio/internal/engine/sequence.go", "sq.version.Overhead(&m.Lists)+s.left <= len(mem)", "sq.version.Overhead(&m.Lists)+s.left < len(mem)", version2Tests},
-	{"an end that serves nothing refuses a broken Call", receiveFile, "case call && e.cfg.Serves > 0:", "case call:", version2Tests},
+	{"an end that serves nothing refuses a broken Call", receiveFile, "protocol.Answer && e.cfg.Serves > 0:", "protocol.Answer:", version2Tests},
 }
