@@ -43,7 +43,7 @@ func TestV2CeilingOfLessThanZero(t *testing.T) {
 		}
 	}
 	a := credit.NewV2(false, 4, 0)
-	if !a.Taken(credit.Call) {
+	if !a.Taken(credit.Call, word(9, 9)) {
 		t.Error("the first message has no credit")
 	}
 	if a.Posted(3); a.Sent(credit.Other) != word(4, 1) {
@@ -68,7 +68,7 @@ func TestV2Expects(t *testing.T) {
 		{"an answer after a message of an extension", 0, []credit.Class{credit.Other, credit.Answer}, false, false},
 		{"an ERROR after a message of an extension", 0, []credit.Class{credit.Other, credit.Error}, false, false},
 		{"a Grant after a message of an extension", 0, []credit.Class{credit.Other, credit.Grant}, false, true},
-		{"a Grant after an answer", 0, []credit.Class{credit.Answer, credit.Grant}, false, false},
+		{"a Grant that grants nothing, of a peer that counts a credit for it", 0, []credit.Class{credit.Answer, credit.Grant}, false, true},
 		{"the middle of a message", 0, []credit.Class{credit.Part}, true, true},
 		{"this end serves", 1, []credit.Class{credit.Answer}, false, true},
 	} {
@@ -126,7 +126,7 @@ func TestV2ErrorsBeforeTheFirstGrant(t *testing.T) {
 		t.Errorf("the client has %d credits after the ERROR to it, want 1", server.Outstanding())
 	}
 	client = newV2(true, 3, 0)
-	if client.Sent(credit.Error); client.Outstanding() != 0 || client.Taken(credit.Call) {
+	if client.Sent(credit.Error); client.Outstanding() != 0 || client.Taken(credit.Call, word(9, 9)) {
 		t.Error("an ERROR of the client grants a credit")
 	}
 }

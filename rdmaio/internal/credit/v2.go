@@ -34,6 +34,15 @@ const spare = 2
 // crossed, or the sender had no other message to send since. In both cases neither end had a credit
 // before. A peer with other rules may think that a Grant cost nothing where this account counts a
 // credit. Once for each, such a peer may send one message more.
+//
+// After Grants alone another Grant is due only if they used the peer's last credit, or if it gives
+// back two credits or more. So it stands for two Grants, and two ends cannot exchange them without
+// end (R176), but Grants alone never leave an end without credits (R171).
+//
+// A peer is strict if it pays for each Grant, even with its last credit. Grants show it that no end
+// with this account sends: see provesStrict. From then on each Grant of the peer costs a credit if
+// it has one. This end keeps its last credit for other messages even then. It sends a Grant with
+// the peer's extra Receive in its place, and takes one credit less from the peer's next grant.
 type V2 struct {
 	client bool
 	serves bool // Calls of the peer
@@ -45,6 +54,8 @@ type V2 struct {
 	heard    bool   // a message was received
 	begun    bool   // a grant was received
 	borrowed bool   // a Grant uses the peer's extra Receive: the peer has sent nothing else since
+	kept     bool   // a credit was left then, which a strict peer counts as used
+	strict   bool   // the peer pays for each Grant
 	inFlight uint32 // Calls of this end
 
 	// Credits granted to the peer.
@@ -54,7 +65,9 @@ type V2 struct {
 	granted bool   // a grant was sent
 	lent    bool   // a Grant used the extra Receive: this end has sent nothing else since
 	slack   bool   // a peer with other rules may have one credit more
+	doubt   uint32 // of out: credits that a strict peer has used for Grants that counted as free
 	due     bool   // a message was received, and no grant was sent since
+	pinged  bool   // a Grant was received, and no grant was sent since
 	talks   bool   // the peer's last message, Grants aside, was properties or of an extension
 	open    bool   // the peer is in the middle of a continued message
 	busy    uint32 // Calls received and not answered
@@ -85,14 +98,20 @@ func (a *V2) Receives() int { return int(a.ceiling) + spare }
 func (a *V2) Posted(n int) { a.posted += uint32(n) }
 
 // Taken counts a message received, and its Receive. It returns false if the peer had no credit for
-// it: the connection must then end (R170; T1, T12, T15).
-func (a *V2) Taken(c Class) bool {
+// it: the connection must then end (R170; T1, T12, T15). word is the message's credit word.
+func (a *V2) Taken(c Class, word uint32) bool {
 	if a.posted > 0 {
 		a.posted--
 	}
+	low := word & 0xffff
+	if c == Grant && a.granted && !a.strict && a.provesStrict(low, word>>16) {
+		a.turnStrict()
+	}
 	switch {
-	case c == Grant && a.granted && !a.lent && (a.out <= 1 || a.borrowed): // it cost nothing
+	case c == Grant && a.granted && !a.lent && (a.out == 0 || !a.strict && (a.borrowed || a.out == 1)):
+		// It cost nothing.
 		a.lent = true
+		a.doubt++
 	case a.out > 0:
 		a.out--
 		a.slack = a.slack || c == Grant
@@ -101,7 +120,26 @@ func (a *V2) Taken(c Class) bool {
 	default:
 		return false
 	}
+	a.doubt = min(a.doubt, a.out) // with fewer credits a strict peer could not have sent it
 	return true
+}
+
+// provesStrict reports whether a Grant cannot be one of this account's. That account sends none
+// that grants nothing. It sends one without a credit, or with its last, only if this end has no
+// credit, and then grants all that its Calls in progress leave of its ceiling.
+func (a *V2) provesStrict(low, ceiling uint32) bool {
+	return low == 0 || (a.out <= 1 || a.borrowed) && (a.free > 0 || low+a.inFlight < ceiling)
+}
+
+// turnStrict counts as a strict peer does. Such a peer has paid for the Grants that counted as
+// free, and counts a credit for the last free Grant of this end.
+func (a *V2) turnStrict() {
+	a.strict = true
+	a.out -= a.doubt
+	if a.kept {
+		a.free--
+	}
+	a.borrowed, a.kept, a.lent = false, false, false
 }
 
 // Received takes the credit word of a message, after Taken.
@@ -115,13 +153,20 @@ func (a *V2) Taken(c Class) bool {
 func (a *V2) Received(word uint32, c Class) {
 	first := !a.heard
 	a.heard = true
-	// A Grant makes no other one due, or two idle ends would exchange them without end (R176). The
-	// client's first message does in any case, since the client cannot go on without a grant.
+	// The client's first message makes a Grant due in any case, since the client cannot go on
+	// without one. See Due for further Grants.
 	if c != Grant || !a.granted {
 		a.due = true
 	}
+	a.pinged = a.pinged || c == Grant
 	if c != Grant {
-		a.borrowed, a.talks = false, c == Other
+		a.talks = c == Other
+	}
+	switch {
+	case a.strict: // without credits it has waited for our Grant
+		a.borrowed = false
+	case c != Grant:
+		a.borrowed, a.kept = false, false
 	}
 	if c == Error {
 		if a.client && !a.begun && a.free == 0 {
@@ -139,6 +184,10 @@ func (a *V2) Received(word uint32, c Class) {
 	if a.free > high {
 		a.aside += a.free - high
 		a.free = high
+	}
+	if low > 0 && a.kept && a.strict { // for the Grant that left a credit
+		a.free--
+		a.kept = false
 	}
 	n := min(low, high-a.free)
 	if n < low {
@@ -166,7 +215,7 @@ func (a *V2) Free(c Class) bool {
 	case Call:
 		return a.free > 0 && a.inFlight < a.limit
 	case Grant: // R178: before the first grant the client sends none
-		return a.begun && (a.pays() || a.out == 0 && !a.borrowed && a.expects())
+		return a.begun && (a.pays() || a.out == 0 && !a.borrowed && (a.strict || a.expects()))
 	default:
 		return a.free > 0
 	}
@@ -179,21 +228,23 @@ func (a *V2) Free(c Class) bool {
 func (a *V2) expects() bool { return a.serves || a.talks || a.inFlight > 0 || a.open }
 
 // pays reports whether a Grant costs a credit.
-func (a *V2) pays() bool { return a.free > 1 && !a.lent }
+func (a *V2) pays() bool { return a.free > 1 && (!a.lent || a.strict) }
 
 // Sent counts a message that is about to be sent, which Free must allow, and returns its credit
 // word. A Call must have been Answered before its answer is Sent.
 func (a *V2) Sent(c Class) uint32 {
 	switch {
 	case c == Grant && !a.pays():
-		a.borrowed = true
+		a.borrowed, a.kept = true, a.free > 0
 	case a.free > 0:
-		a.free--
+		if a.free--; a.free == 0 {
+			a.kept = false
+		}
 	}
 	if c == Call {
 		a.inFlight++
 	}
-	if c != Grant {
+	if c != Grant || a.strict { // a strict peer without credits waits for this Grant
 		a.lent = false
 	}
 	if c == Error {
@@ -209,7 +260,7 @@ func (a *V2) Sent(c Class) uint32 {
 	a.granted = true
 	a.out += low
 	if low > 0 {
-		a.due = false
+		a.due, a.pinged = false, false
 	}
 	return a.ceiling<<16 | low
 }
@@ -230,6 +281,12 @@ func (a *V2) low() uint32 {
 // message that left it at most half of the ceiling, and there are credits to grant. An end that
 // keeps no credit waits until the peer has used all of its credits. So a message that gets no
 // answer gives its credit back, too (draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3; R181).
+//
+// After Grants alone the peer must have used its last credit, or get two or more (R171, R176).
 func (a *V2) Due() bool {
-	return a.due && a.out <= a.ceiling/2 && a.low() > 0 && a.Free(Grant)
+	if !a.due && !a.pinged || a.out > a.ceiling/2 {
+		return false
+	}
+	low := a.low()
+	return low > 0 && (a.due || a.out == 0 || low > 1) && a.Free(Grant)
 }

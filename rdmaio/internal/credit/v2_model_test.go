@@ -51,6 +51,12 @@ func (e *side) post() {
 	e.receives++
 }
 
+// grants reports whether a Grant would grant any credits. This end sends no other one.
+func (e *side) grants() bool {
+	c := e.V2
+	return c.Sent(credit.Grant)&0xffff > 0
+}
+
 // turn makes a task another one.
 func (e *side) turn(from, to task) {
 	e.serving[slices.Index(e.serving[:], from)] = to
@@ -147,7 +153,7 @@ func (m *model) deliver(s *state, i int) {
 	q.n--
 	q.msg[q.n] = packet{}
 	e.receives--
-	if !e.Taken(p.class) {
+	if !e.Taken(p.class, p.word) {
 		m.fail(s, "a message without credit")
 	}
 	e.Received(p.word, p.class)
@@ -196,7 +202,7 @@ func (m *model) moves(s *state, work bool, visit func(*state)) {
 			move(func(n *state) { m.deliver(n, i) })
 		}
 		grants := e.Due() && m.broken != "sends no Grant"
-		if (m.grants && work || m.broken == "answers Grants") && e.Free(credit.Grant) {
+		if (m.grants && work || m.broken == "answers Grants") && e.Free(credit.Grant) && e.grants() {
 			grants = true
 		}
 		if grants {
@@ -268,6 +274,8 @@ func (m *model) check(s *state) {
 			m.fail(s, "a message finds no Receive")
 		case int(e.receives) < e.Outstanding()+1:
 			m.fail(s, "no Receive for a Grant without credit")
+		case e.Strict():
+			m.fail(s, "an end takes the other one for an end with other rules")
 		case peer.Available() > m.ceilings[i]:
 			m.fail(s, "more credits than the ceiling")
 		}

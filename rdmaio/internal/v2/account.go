@@ -30,7 +30,7 @@ func (a *account) Received(m *header.Message, f *header.Fault, _ protocol.Purpos
 	case header.KindError:
 		class = credit.Error
 	}
-	if !a.Taken(class) { // R170; T1, T12, T15
+	if !a.Taken(class, m.Credit) { // R170; T1, T12, T15
 		return &header.Fault{Code: header.FaultCredit, Found: a.given}
 	}
 	if f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion) {

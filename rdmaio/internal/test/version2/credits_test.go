@@ -116,12 +116,6 @@ func TestPeerBeyondItsGrantIsLost(t *testing.T) {
 			}
 			return l
 		}, true},
-		{"T12: grants without end", 3, func() (l []peer2.Message) {
-			for range 3 + 3 {
-				l = append(l, peer2.Grant())
-			}
-			return l
-		}, true},
 		{"T12: grants after the last credit", 1, func() []peer2.Message { return []peer2.Message{call(1), peer2.Grant(), peer2.Grant(), peer2.Grant()} }, true},
 		{"T15: Calls before the first grant", 1, func() []peer2.Message { return []peer2.Message{call(1), call(2), call(3)} }, true},
 	} {
@@ -153,44 +147,53 @@ func TestPeerBeyondItsGrantIsLost(t *testing.T) {
 			close(release)
 		})
 	}
-	grants := func(n int) (l []peer2.Message) {
-		for range n {
-			l = append(l, peer2.Grant())
+	v2test.Each(t, "client, T11: a grant more", func(t *testing.T, w *rdmaiotest.World) {
+		p, done := v2test.DialPeer(t, w, peer2.Config{}, v2test.Config(rdmaio.Config{Credits: 2}))
+		offer := p.Next()
+		p.SendWith(peer2.Props(offer.XID), 1, 0) // one credit, for which there is no use
+		conn := v2test.Connected(t, done)
+		p.Force(peer2.Err(1, 2), 1, 0)
+		p.Force(peer2.Grant(), 1, 0)
+		p.Quiet()
+		v2test.Serves(t, p, conn, 7)
+	})
+}
+
+// A peer that sends Grants alone, as keep-alives, always gets new credits, for any ceiling, even if
+// it grants nothing by them: both ends can go on to call each other (R171, R176).
+func TestGrantsAloneLeaveCredits(t *testing.T) {
+	for _, credits := range []int{1, 2, 3, 16} {
+		for _, reverse := range []int{-1, 1, 4} {
+			cfg := func() *rdmaio.Config {
+				return v2test.Config(rdmaio.Config{Credits: credits, ReverseCredits: reverse})
+			}
+			keepAlive := func(p *peer2.Peer, n int) {
+				for range n {
+					p.SendWith(peer2.Grant(), 16, 0)
+				}
+			}
+			name := fmt.Sprintf("%d and %d credits", credits, reverse)
+			v2test.Each(t, "server, "+name, func(t *testing.T, w *rdmaiotest.World) {
+				p := v2test.Server(t, w, new(rpctest.App), peer2.Config{Ceiling: 16}, cfg())
+				for xid := range uint32(3) {
+					keepAlive(p, 100)
+					v2test.Works(t, p, xid)
+				}
+			})
+			v2test.Each(t, "client, "+name, func(t *testing.T, w *rdmaiotest.World) {
+				p, conn := v2test.Client(t, w, peer2.Config{Ceiling: 16}, cfg())
+				for xid := range uint32(3) {
+					keepAlive(p, 100)
+					v2test.Serves(t, p, conn, xid)
+				}
+			})
 		}
-		return l
-	}
-	for _, c := range []struct {
-		name string
-		list []peer2.Message
-		ends bool
-	}{
-		{"T12: grants", grants(20), true},
-		{"T11: a grant more", []peer2.Message{peer2.Err(1, 2), peer2.Grant()}, false},
-	} {
-		v2test.Each(t, "client, "+c.name, func(t *testing.T, w *rdmaiotest.World) {
-			p, done := v2test.DialPeer(t, w, peer2.Config{}, v2test.Config(rdmaio.Config{Credits: 2}))
-			offer := p.Next()
-			p.SendWith(peer2.Props(offer.XID), 1, 0) // one credit, for which there is no use
-			conn := v2test.Connected(t, done)
-			for _, m := range c.list {
-				p.Force(m, 1, 0)
-			}
-			if !c.ends {
-				p.Quiet()
-				v2test.Serves(t, p, conn, 7)
-				return
-			}
-			p.Ends()
-			<-conn.Done()
-			if conn.Err() == nil {
-				t.Error("the connection has no error")
-			}
-		})
 	}
 }
 
-// No grant is answered by another one (R176, T12), and a grant without use costs nothing else.
-func TestGrantAnswersNoGrant(t *testing.T) {
+// Grants that use half of the credits are answered by one Grant at most (R176, T12), and a Grant
+// without use costs nothing else.
+func TestGrantsAreAnsweredTogether(t *testing.T) {
 	v2test.Each(t, "server", func(t *testing.T, w *rdmaiotest.World) {
 		p := v2test.Server(t, w, new(rpctest.App), peer2.Config{}, v2test.Config(rdmaio.Config{Credits: 20}))
 		p.Quiet()
