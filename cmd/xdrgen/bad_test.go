@@ -117,14 +117,16 @@ func TestBad(t *testing.T) {
 // TestRulesCovered checks that every rule has a bad file.
 func TestRulesCovered(t *testing.T) {
 	elsewhere := map[string]string{
-		"not-text":          "TestNotText",
-		"include-too-deep":  "TestIncludeDepth in sema",
-		"sidecar-of-folder": "TestFolderBind in sema",
-		"sidecar-not-read":  "TestFolderBind in sema",
-		"import-package":    "TestImportPackage",
-		"import-views":      "TestViewsOfImport in gogen",
-		"bad-origin-map":    "TestOriginMap in sema",
-		"go-name-clash":     "TestNameClash",
+		"not-text":            "TestNotText",
+		"include-too-deep":    "TestIncludeDepth in sema",
+		"sidecar-of-folder":   "TestFolderBind in sema",
+		"sidecar-not-read":    "TestFolderBind in sema",
+		"import-package":      "TestImportPackage",
+		"import-views":        "TestViewsOfImport in gogen",
+		"bad-origin-map":      "TestOriginMap in sema",
+		"unknown-mark":        "TestMarksWithoutMeaningAreWarnings",
+		"unclosed-definition": "TestDefinitionsThatNeverCloseAreErrors",
+		"go-name-clash":       "TestNameClash",
 	}
 	have := map[string]bool{}
 	for _, file := range badFiles(t) {

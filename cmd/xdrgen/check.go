@@ -2,6 +2,8 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
@@ -38,6 +40,9 @@ func (c *checkCmd) run(env environment) int {
 		if o.FS != nil {
 			return usage(env, errors.New("-fix cannot change standard input: name a file"))
 		}
+		if i := slices.IndexFunc(o.Files, isDocument); i >= 0 {
+			return usage(env, fmt.Errorf("-fix does not change a document, such as %s: extract -doc %s -o DIR writes its XDR, and xdrgen check -fix DIR/*.x prints errata", o.Files[i], quoted(o.Files[i])))
+		}
 		log := env.stdout
 		if c.Format != "text" {
 			log = env.stderr
@@ -46,9 +51,9 @@ func (c *checkCmd) run(env environment) int {
 			return failed(env, err)
 		}
 	}
-	r, err := sema.Compile(o)
+	r, err := c.compile(o)
 	if err != nil {
-		return failed(env, err)
+		return notCompiled(env, err)
 	}
 	c.notGo(r)
 	if err := c.print(env, r.Diags, c.reportFlags); err != nil {

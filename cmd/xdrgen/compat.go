@@ -16,6 +16,7 @@ type compatCmd struct {
 	inputFlags
 	reportFlags
 	findingsFlag
+	documentFlags
 	Allow []string `name:"allow"`
 	All   bool     `name:"all"`
 	Names string   `name:"old-names"`
@@ -36,9 +37,9 @@ func (c *compatCmd) run(env environment) int {
 	}
 	var revisions [2]compat.Revision
 	for i, name := range []string{atCommit(c.Old, c.New), atCommit(c.New, c.Old)} {
-		r, err := compileRevision(name, o)
+		r, err := c.compileRevision(name, o)
 		if err != nil {
-			return failed(env, err)
+			return notCompiled(env, err)
 		}
 		if r.Unit == nil {
 			if err := printErrors(env, r.Diags, c.reportFlags); err != nil {

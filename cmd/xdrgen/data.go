@@ -20,7 +20,7 @@ import (
 )
 
 // dataFlags are the flags of dump and json, which decode data by the types of a unit.
-// The files that end in .x are the unit; the other one is the data.
+// The files that end in .x, and documents with XDR, are the unit; the other one is the data.
 type dataFlags struct {
 	unitFlags            // the value of -type without "=" names the type of the data
 	messageFlags         // the values that follow one of that type
@@ -60,7 +60,7 @@ func (t *dataType) decode(data []byte, rest bool) (*dynamic.Value, *dynamic.Erro
 func (f *dataFlags) split() (unit []string, data string, err error) {
 	for _, name := range f.Files {
 		switch {
-		case strings.HasSuffix(name, ".x"):
+		case strings.HasSuffix(name, ".x") || isDocument(name):
 			unit = append(unit, name)
 		case data != "":
 			return nil, "", fmt.Errorf("found two data files, %s and %s; expected one, and the .x files that declare its types", diag.Quote(data), diag.Quote(name))
@@ -70,7 +70,7 @@ func (f *dataFlags) split() (unit []string, data string, err error) {
 	}
 	switch {
 	case len(unit) == 0:
-		return nil, "", errors.New("no .x file: name the one that declares the type")
+		return nil, "", errors.New("no .x file and no document with XDR: name the one that declares the type")
 	case f.Hex != nil && data != "":
 		return nil, "", fmt.Errorf("found data in -hex and in %s; expected one of them", diag.Quote(data))
 	case f.Hex == nil && data == "":
@@ -120,9 +120,9 @@ func (f *dataFlags) find(env environment) (dataType, int) {
 	if err != nil {
 		return dataType{}, usage(env, err)
 	}
-	r, err := sema.Compile(o)
+	r, err := f.compile(o)
 	if err != nil {
-		return dataType{}, failed(env, err)
+		return dataType{}, notCompiled(env, err)
 	}
 	if diag.HasErrors(r.Diags) {
 		if err := printErrors(env, onlyErrors(r.Diags), f.reportFlags); err != nil {

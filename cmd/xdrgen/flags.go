@@ -34,6 +34,7 @@ type reportFlags struct {
 type unitFlags struct {
 	inputFlags
 	reportFlags
+	documentFlags
 	Files []string `arg:"" name:"file"`
 }
 
@@ -57,9 +58,6 @@ func (f *unitFlags) options(env environment) (sema.Options, int) {
 		return o, usage(env, err)
 	}
 	for _, name := range f.Files {
-		if err := documentInstead(name, env.args); err != nil {
-			return o, usage(env, err)
-		}
 		files, err := unitFiles(sema.Disk{}, name)
 		if err != nil {
 			return o, failed(env, err)

@@ -98,7 +98,7 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 	if err := checkWith(g.With); err != nil {
 		return nil, usage(env, err)
 	}
-	r, code := g.compile(env)
+	r, code := g.compileUnit(env)
 	if code != exitClean {
 		return nil, code
 	}
@@ -133,9 +133,9 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 	return files, exitClean
 }
 
-// compile compiles the unit, whose diagnostics may be errors. If it fails otherwise, it reports the
-// error and returns its exit code.
-func (g *genFlags) compile(env environment) (*sema.Result, int) {
+// compileUnit compiles the unit, whose diagnostics may be errors. If it fails otherwise, it reports
+// the error and returns its exit code.
+func (g *genFlags) compileUnit(env environment) (*sema.Result, int) {
 	o, code := g.options(env)
 	if code != exitClean {
 		return nil, code
@@ -145,9 +145,9 @@ func (g *genFlags) compile(env environment) (*sema.Result, int) {
 		return nil, usage(env, err)
 	}
 	o.ImportRoot, o.Generate, o.Stubs = g.ImportRoot, true, g.RPC
-	r, err := sema.Compile(o)
+	r, err := g.compile(o)
 	if err != nil {
-		return nil, failed(env, err)
+		return nil, notCompiled(env, err)
 	}
 	return r, exitClean
 }

@@ -11,15 +11,15 @@ func help(topic string) (text string, ok bool) {
 	case "":
 		return helpMain, true
 	case "check":
-		return helpCheck + helpUnit + helpExit, true
+		return helpCheck + helpUnit + helpDocument + helpExit, true
 	case "gen":
-		return helpGen + helpUnit + helpBind + helpExit, true
+		return helpGen + helpUnit + helpDocument + helpBind + helpExit, true
 	case "diff":
-		return helpDiff + helpUnit + helpExit, true
+		return helpDiff + helpUnit + helpDocument + helpExit, true
 	case "dump":
-		return helpDump + helpData + helpUnit + helpExit, true
+		return helpDump + helpData + helpUnit + helpDocument + helpExit, true
 	case "json":
-		return helpJSON + helpData + helpUnit + helpExit, true
+		return helpJSON + helpData + helpUnit + helpDocument + helpExit, true
 	case "explain":
 		return helpExplain, true
 	case "completion":
@@ -27,11 +27,11 @@ func help(topic string) (text string, ok bool) {
 	case "fmt":
 		return helpFmt + helpUnit + helpExit, true
 	case "lint":
-		return helpLint + helpUnit + helpExit, true
+		return helpLint + helpUnit + helpDocument + helpExit, true
 	case "lint-rules":
 		return helpLintRules(), true
 	case "compat":
-		return helpCompat + helpUnit + helpExit, true
+		return helpCompat + helpUnit + helpDocument + helpExit, true
 	case "compat-rules":
 		return helpCompatRules(), true
 	case "version":
@@ -81,7 +81,7 @@ Examples:
   xdrgen check -strict -format json mount.x
   xdrgen check -D MAXNAMELEN=1025 nlm_prot.x
   xdrgen check -fix mount.x
-  extract -doc rfc8166.txt | xdrgen check -
+  xdrgen check rfc8166.txt                  the XDR of a document
 
 Findings go to stdout. An error means that the text has no meaning, or more than
 one. A warning means that the text departs from the RFC in a way that is common
@@ -104,6 +104,7 @@ Examples:
   xdrgen gen -o . -package proto proto.x
   xdrgen gen -o gen/rpcrdma2 -package rpcrdma2 spec/x/rpcrdma2/*.x
   xdrgen gen -o gen/ext -package ext -I spec/x -import-root example.org/m/gen spec/x/ext/ext.x
+  xdrgen gen -o beat -package beat draft-beat-01.txt    the XDR of a document
   xdrgen gen -names proto.x                             show the Go name of each XDR name
   xdrgen gen -names -rename P_GET=ProcFetch proto.x     try a name before it goes into the sidecar
 
@@ -175,6 +176,17 @@ Otherwise the exit code is 3.
   -bind DIR          folder of sidecars: DIR/a/b.bind for the file a/b.x
   -root DIR          checkout of this project, whose runtime packages are used (default .)
   -timeout D         time limit for the go commands together
+`
+
+// helpDocument describes documents in place of .x files.
+const helpDocument = `
+A document, such as draft.txt, draft.md or draft.xml, can replace a .x
+file: its XDR is in the lines that begin with ///, or else in the definitions
+that its text has. Findings name the document's lines. The sidecar of draft.txt
+is draft.bind.
+  -file NAME         the file to read of a document with several, whose lines "@@FILE NAME.x" or
+                     "/* FILE ENDS: NAME.x; */" divide its XDR
+  -section N,...     the sections to read, for a document without /// or with several units
 `
 
 const helpUnit = `  FILE.x             file; a folder stands for its .x files, - for standard input (not with dump and json)

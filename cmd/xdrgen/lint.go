@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 
-	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/plan"
 )
@@ -31,9 +30,9 @@ func (c *lintCmd) run(env environment) int {
 	if err != nil {
 		return usage(env, fmt.Errorf("-disable: %w", err))
 	}
-	r, err := sema.Compile(o)
+	r, err := c.compile(o)
 	if err != nil {
-		return failed(env, err)
+		return notCompiled(env, err)
 	}
 	found := onlyErrors(r.Diags)
 	if c.Sizes && r.Unit != nil {

@@ -29,7 +29,7 @@ type nameLine struct {
 // printNames prints the Go names of the unit, and writes no file. Names that collide are in the
 // table, too; they are also reported as errors.
 func (g *genCmd) printNames(env environment) int {
-	r, code := g.compile(env)
+	r, code := g.compileUnit(env)
 	if code != exitClean {
 		return code
 	}

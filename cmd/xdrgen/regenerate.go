@@ -22,6 +22,8 @@ func (g *genFlags) regenerate() []string {
 	each("-type", g.Type, as)
 	each("-import", g.Import, as)
 	each("-bind", given(g.Bind), g.fromOutput)
+	each("-file", given(g.File), as)
+	each("-section", given(g.Section), as)
 	each("-import-root", given(g.ImportRoot), as)
 	each("-rename", g.Rename, as)
 	each("-with", given(strings.Join(g.With, ",")), as)

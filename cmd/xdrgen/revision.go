@@ -18,7 +18,7 @@ import (
 
 // compileRevision compiles the version of a protocol that name stands for: a file, a folder of
 // .x files, or either at a commit, as "git:REF:path".
-func compileRevision(name string, o sema.Options) (*sema.Result, error) {
+func (f documentFlags) compileRevision(name string, o sema.Options) (*sema.Result, error) {
 	o.FS = sema.Disk{}
 	if rest, ok := strings.CutPrefix(name, "git:"); ok {
 		ref, file, ok := strings.Cut(rest, ":")
@@ -54,7 +54,7 @@ func compileRevision(name string, o sema.Options) (*sema.Result, error) {
 	if o.Files, err = unitFiles(o.FS, name); err != nil {
 		return nil, err
 	}
-	return sema.Compile(o)
+	return f.compile(o)
 }
 
 // gitFS is a file system with the files of a commit, in the repository that contains the

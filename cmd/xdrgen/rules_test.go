@@ -76,7 +76,7 @@ func helpPage() string {
 	block := func(text string) { fmt.Fprintf(&b, "```\n%s```\n", cli.Fold(text, cli.DefaultWidth)) }
 	block(helpMain)
 	shared := []struct{ title, text string }{
-		{"flags for data", helpData}, {"common flags", helpUnit}, {"sidecar", helpBind}, {"exit codes", helpExit},
+		{"flags for data", helpData}, {"common flags", helpUnit}, {"documents", helpDocument}, {"sidecar", helpBind}, {"exit codes", helpExit},
 	}
 	section := func(title, text string) {
 		var also []string

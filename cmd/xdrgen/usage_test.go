@@ -32,7 +32,7 @@ func TestUsage(t *testing.T) {
 		"gen -o . -package 4 .":  "-package 4: expected a Go package name",
 		"gen -o 9-To.p a.x":      "the folder name \"9-To.p\" is not a Go package name: give one with -package, such as -package NAME\n",
 		"gen -o my-proto a.x":    "the folder name \"my-proto\" is not a Go package name: give one with -package, such as -package myproto\n",
-		"dump -type b -hex 00 .": "no .x file: name the one that declares the type\ntry xdrgen help dump\n",
+		"dump -type b -hex 00 .": "no .x file and no document with XDR: name the one that declares the type\ntry xdrgen help dump\n",
 	} {
 		_, stderr, code := runCommand(t, strings.Fields(args)...)
 		if code != exitUsage || !strings.HasPrefix(stderr, "xdrgen: "+want) {

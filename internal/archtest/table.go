@@ -82,8 +82,8 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
 		{Package: "cmd/xdrgen/internal/trial", Sequential: true},
 		{Package: "cmd/xdrgen/internal/wild", Sequential: true},
-		{Package: "cmd/xdrgen", Imports: []string{"cmd/internal/*", "cmd/xdrgen/internal/...", "internal/cli/...", "internal/spelling"}, Outside: []string{kong}, Sequential: true},
-		{Package: "tools/extract/...", Imports: []string{"internal/spelling"}, Sequential: true},
+		{Package: "cmd/xdrgen", Imports: []string{"cmd/internal/*", "cmd/xdrgen/internal/...", "internal/cli/...", "internal/spelling", "internal/xdrdoc"}, Outside: []string{kong}, Sequential: true},
+		{Package: "tools/extract/...", Imports: []string{"internal/spelling", "internal/xdrdoc"}, Sequential: true},
 		{Package: "tools/speccheck/...", Sequential: true},
 		{Package: "tools/wireshark"},
 
@@ -205,6 +205,7 @@ func Table() []Row {
 		{Package: "internal/tshark", Imports: []string{"internal/witness"}},
 		{Package: "internal/witness"},
 		{Package: "internal/workspace", Sequential: true},
+		{Package: "internal/xdrdoc", Sequential: true},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "internal/witness"}, Outside: testOutside},
 	}
 }

@@ -6,13 +6,14 @@ const (
 )
 
 var (
-	planTests    = []string{"cmd/xdrgen/internal/plan"}
-	gogenTests   = []string{"cmd/xdrgen/internal/gogen"}
-	namesTests   = []string{"cmd/xdrgen/internal/gogen/gonames"}
-	semaTests    = []string{"cmd/internal/sema"}
-	xdrgenTests  = []string{"cmd/xdrgen"}
-	cliTests     = []string{"internal/cli"}
-	extractTests = []string{"tools/extract"}
+	planTests     = []string{"cmd/xdrgen/internal/plan"}
+	gogenTests    = []string{"cmd/xdrgen/internal/gogen"}
+	namesTests    = []string{"cmd/xdrgen/internal/gogen/gonames"}
+	semaTests     = []string{"cmd/internal/sema"}
+	xdrgenTests   = []string{"cmd/xdrgen"}
+	cliTests      = []string{"internal/cli"}
+	extractTests  = []string{"tools/extract"}
+	documentTests = []string{"internal/xdrdoc"}
 )
 
 // planMutants are in the decisions of the compiler's back end, and in the commands around it.
@@ -56,6 +57,14 @@ var planMutants = []mutant{
 	{"the second line of a command is folded as a comment", "internal/cli/fold.go", " && !strings.HasSuffix(lines[i-1], `\\`):", ":", cliTests},
 	{"brackets of usage are divided", "internal/cli/fold.go", "return c == '[' || open && c != ']' })", "return false })", cliTests},
 	{"the width of a terminal is its height", "internal/cli/terminal_unix.go", "\treturn int(size.columns)\n", "\treturn int(size.rows)\n", cliTests},
-	{"lines before the first @@FILE are in one file", "tools/extract/marked.go", "part{m[1], slices.Clone(common), len(common), true}", "part{m[1], slices.Clone(common[:len(common)*max(0, 1-len(parts))]), len(common), true}", extractTests},
-	{"the lines that files share come twice on stdout", "tools/extract/marked.go", "\treturn p.lines[p.common:]\n", "\treturn p.lines\n", extractTests},
+	{"lines before the first @@FILE are in one file", "internal/xdrdoc/marked.go", "Lines: slices.Clone(common), common", "Lines: slices.Clone(common[:len(common)*max(0, 1-len(parts))]), common", documentTests},
+	{"the lines that files share come twice on stdout", "internal/xdrdoc/marked.go", "\treturn p.Lines[p.common:]\n", "\treturn p.Lines\n", extractTests},
+	{"a document's file is chosen without its name", "cmd/xdrgen/document.go", "return p.Name == f.File", "return p.Name != f.File", xdrgenTests},
+	{"files that are compiled one by one are compiled as one", "cmd/xdrgen/document.go", "if len(doc.Parts) > 1 && doc.Parts[0].Alone {", "if false {", xdrgenTests},
+	{"a definition that never closes is not reported", "cmd/xdrgen/document.go", "for _, u := range doc.Lost {", "for _, u := range doc.Lost[:0] {", xdrgenTests},
+	{"an entity moves what follows it to the left", "internal/xdrdoc/place.go", "extra > 0 && !comment {", "false {", documentTests},
+	{"a text in place ends before its document", "internal/xdrdoc/place.go", "for ; at <= len(raw); at++ {", "for ; at < len(raw); at++ {", documentTests},
+	{"a page break separates a comment from its type", "cmd/internal/syntax/comment.go", "\t\t\tif to == 0 || n.text[to-1] != outside[0] {\n", "\t\t\tif to >= 0 {\n", xdrgenTests},
+	{"the header has the sum of the extracted text", "cmd/internal/sema/load.go", "if f.Source.Document != nil {", "if false {", xdrgenTests},
+	{"a mark without a meaning is passed over", "internal/xdrdoc/marks.go", "if likeMark.MatchString(l.Text) && ", "if false && ", xdrgenTests},
 }

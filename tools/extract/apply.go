@@ -2,24 +2,25 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"sort"
 	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // edit collects the changes to one extracted file. All hunks match the file as extracted, so the
 // order of errata only determines the order of lines that are added at the same place.
 type edit struct {
-	lines   []line
-	removed []string       // by index: id of the erratum that removes or moves the line
-	added   map[int][]line // before index; len(lines) is the end
+	lines   []xdrdoc.Line
+	removed []string              // by index: id of the erratum that removes or moves the line
+	added   map[int][]xdrdoc.Line // before index; len(lines) is the end
 }
 
 // apply returns the extracted lines of a file with its errata in place, without which some
 // documents do not compile (draft-ietf-nfsv4-rpcrdma-version-two-00 §7.3 and §7.4 among them;
 // R320). Errors name the erratum and the lines of the document it searched.
-func apply(lines []line, errata []*erratum) ([]line, error) {
-	ed := edit{lines: lines, removed: make([]string, len(lines)), added: map[int][]line{}}
+func apply(lines []xdrdoc.Line, errata []*erratum) ([]xdrdoc.Line, error) {
+	ed := edit{lines: lines, removed: make([]string, len(lines)), added: map[int][]xdrdoc.Line{}}
 	for _, e := range errata {
 		for _, h := range e.hunks {
 			if err := ed.hunk(e, h); err != nil {
@@ -27,7 +28,7 @@ func apply(lines []line, errata []*erratum) ([]line, error) {
 			}
 		}
 	}
-	var out []line
+	var out []xdrdoc.Line
 	for i := range len(lines) + 1 {
 		out = append(out, ed.added[i]...)
 		if i < len(lines) && ed.removed[i] == "" {
@@ -54,7 +55,7 @@ func (ed *edit) hunk(e *erratum, h hunk) error {
 	for _, l := range h.ops {
 		switch l.op {
 		case '+':
-			ed.added[pos] = append(ed.added[pos], line{text: l.text, num: l.num, erratum: e.id})
+			ed.added[pos] = append(ed.added[pos], xdrdoc.Line{Text: l.text, Num: l.num, Erratum: e.id})
 			continue
 		case '-':
 			if err := ed.remove(e, pos); err != nil {
@@ -92,7 +93,7 @@ func (ed *edit) move(e *erratum, h hunk, from int) error {
 
 func (ed *edit) remove(e *erratum, i int) error {
 	if ed.removed[i] != "" {
-		return fmt.Errorf("document line %d is already removed or moved by %s", ed.lines[i].num, ed.removed[i])
+		return fmt.Errorf("document line %d is already removed or moved by %s", ed.lines[i].Num, ed.removed[i])
 	}
 	ed.removed[i] = e.id
 	return nil
@@ -120,15 +121,18 @@ func (ed *edit) find(ops []hunkLine) (int, error) {
 	}
 	var nums []string
 	for _, i := range at {
-		nums = append(nums, fmt.Sprint(ed.lines[i].num))
+		nums = append(nums, fmt.Sprint(ed.lines[i].Num))
 	}
-	return 0, fmt.Errorf("the old text has %d matches, expected exactly one: at document lines %s; add context lines", len(at), strings.Join(limit(nums, 10), ", "))
+	if more := len(nums) - 10; more > 0 {
+		nums = append(nums[:10], fmt.Sprintf("and %d more", more))
+	}
+	return 0, fmt.Errorf("the old text has %d matches, expected exactly one: at document lines %s; add context lines", len(at), strings.Join(nums, ", "))
 }
 
 // matches returns how many of the old lines are at index i, in order.
 func (ed *edit) matches(i int, old []string) int {
 	n := 0
-	for n < len(old) && i+n < len(ed.lines) && ed.lines[i+n].text == old[n] {
+	for n < len(old) && i+n < len(ed.lines) && ed.lines[i+n].Text == old[n] {
 		n++
 	}
 	return n
@@ -147,17 +151,17 @@ func (ed *edit) nearest(old []string) string {
 		have := "the end of the file"
 		if at+best < len(ed.lines) {
 			l := ed.lines[at+best]
-			have = fmt.Sprintf("document line %d is %q", l.num, l.text)
+			have = fmt.Sprintf("document line %d is %q", l.Num, l.Text)
 		}
-		return fmt.Sprintf("the first %d of %d lines match at document line %d, then %s where the hunk has %q", best, len(old), ed.lines[at].num, have, old[best])
+		return fmt.Sprintf("the first %d of %d lines match at document line %d, then %s where the hunk has %q", best, len(old), ed.lines[at].Num, have, old[best])
 	}
 	type candidate struct {
-		l     line
+		l     xdrdoc.Line
 		score int
 	}
 	var list []candidate
 	for _, l := range ed.lines {
-		if s := alike(l.text, old[0]); 2*s >= len(old[0]) && s > 0 {
+		if s := alike(l.Text, old[0]); 2*s >= len(old[0]) && s > 0 {
 			list = append(list, candidate{l, s})
 		}
 	}
@@ -170,7 +174,7 @@ func (ed *edit) nearest(old []string) string {
 		if i > 0 {
 			b.WriteString("; ")
 		}
-		fmt.Fprintf(&b, "document line %d: %q", c.l.num, c.l.text)
+		fmt.Fprintf(&b, "document line %d: %q", c.l.Num, c.l.Text)
 	}
 	return fmt.Sprintf("nearest to %q: %s", old[0], &b)
 }
@@ -178,9 +182,13 @@ func (ed *edit) nearest(old []string) string {
 // alike counts the characters two lines share from both ends, blanks left out.
 func alike(a, b string) int {
 	a, b = strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), "")
-	n := len(commonPrefix(a, b))
-	ra, rb := []byte(a[n:]), []byte(b[n:])
-	slices.Reverse(ra)
-	slices.Reverse(rb)
-	return n + len(commonPrefix(string(ra), string(rb)))
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	a, b = a[n:], b[n:]
+	for a != "" && b != "" && a[len(a)-1] == b[len(b)-1] {
+		a, b, n = a[:len(a)-1], b[:len(b)-1], n+1
+	}
+	return n
 }

@@ -9,7 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // docResult holds the results for a document of the manifest.
@@ -31,8 +32,8 @@ type unitResult struct {
 // fileResult is one .x file.
 type fileResult struct {
 	name   string
-	taken  []line // as extracted
-	lines  []line // with errata
+	taken  []xdrdoc.Line // as extracted
+	lines  []xdrdoc.Line // with errata
 	errata []*erratum
 }
 
@@ -112,7 +113,7 @@ func buildDocument(manifest, specDir string, d *document) (*docResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := extractDocument(d, documentLines(raw))
+	r, err := extractDocument(d, xdrdoc.Lines(raw))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -125,12 +126,12 @@ func buildDocument(manifest, specDir string, d *document) (*docResult, error) {
 // extractDocument takes the XDR of one document, before errata.
 func extractDocument(d *document, lines []string) (*docResult, error) {
 	r := &docResult{doc: d, lines: len(lines)}
-	all := marked(lines)
+	all := xdrdoc.MarkedLines(lines)
 	r.marked = len(all)
 	switch d.mode {
 	case modeNone:
 		if len(all) > 0 {
-			return nil, fmt.Errorf("mode none, but %d lines begin with ///, the first at line %d; use mode marked", len(all), all[0].num)
+			return nil, fmt.Errorf("mode none, but %d lines begin with ///, the first at line %d; use mode marked", len(all), all[0].Num)
 		}
 	case modeMarked:
 		return r, r.fromMarked(all)
@@ -140,7 +141,7 @@ func extractDocument(d *document, lines []string) (*docResult, error) {
 	return r, nil
 }
 
-func (r *docResult) fromMarked(all []line) error {
+func (r *docResult) fromMarked(all []xdrdoc.Line) error {
 	if len(all) == 0 {
 		return errors.New("mode marked, but no line begins with ///; use mode sections or none")
 	}
@@ -150,15 +151,15 @@ func (r *docResult) fromMarked(all []line) error {
 			names = append(names, f.name)
 		}
 	}
-	parts, err := assign(split(all), names)
+	parts, err := xdrdoc.Assign(xdrdoc.Split(all), names)
 	if err != nil {
 		return err
 	}
 	for _, u := range r.doc.units {
 		ur := &unitResult{unit: u}
 		for _, f := range u.files {
-			ur.looked += len(parts[0].lines)
-			ur.files = append(ur.files, &fileResult{name: f.name, taken: parts[0].lines})
+			ur.looked += len(parts[0].Lines)
+			ur.files = append(ur.files, &fileResult{name: f.name, taken: parts[0].Lines})
 			parts = parts[1:]
 		}
 		r.units = append(r.units, ur)
@@ -167,60 +168,22 @@ func (r *docResult) fromMarked(all []line) error {
 }
 
 func (r *docResult) fromSections(lines []string) error {
-	reader := &blockReader{lines: lines, cut: pageBreaks(lines)}
 	for _, u := range r.doc.units {
 		ur := &unitResult{unit: u}
 		for _, f := range u.files {
-			taken, looked, bad, err := reader.sections(f.sections)
+			taken, looked, lost, err := xdrdoc.ReadSections(lines, f.sections)
 			if err != nil {
 				return fmt.Errorf("file %s: %w", f.name, err)
 			}
 			ur.looked += looked
-			for _, b := range bad {
-				r.notes = append(r.notes, b.note())
+			for _, b := range lost {
+				r.notes = append(r.notes, b.Note())
 			}
 			ur.files = append(ur.files, &fileResult{name: f.name, taken: taken})
 		}
 		r.units = append(r.units, ur)
 	}
 	return nil
-}
-
-// note returns a description of the unclosed definition.
-func (b unclosed) note() string {
-	return fmt.Sprintf("line %d begins a definition that never closes, left out: %q", b.num, b.text)
-}
-
-// sections returns the definitions under several sections, in the order named, and how many lines
-// were looked at.
-func (r *blockReader) sections(names []string) (taken []line, looked int, bad []unclosed, err error) {
-	for _, s := range names {
-		number, table := strings.CutPrefix(s, tablePrefix)
-		spans, err := sectionSpans(r.lines, number)
-		if err != nil {
-			return nil, 0, nil, err
-		}
-		before := len(taken)
-		for _, sp := range spans {
-			looked += sp.to - sp.from
-			lines, b := r.read(sp)
-			if table {
-				lines, b = r.table(sp), nil
-			}
-			bad = append(bad, b...)
-			if len(taken) > 0 && len(lines) > 0 && lines[0].num > 1 && r.lines[lines[0].num-2] == "" {
-				taken = append(taken, line{num: lines[0].num - 1})
-			}
-			taken = append(taken, lines...)
-		}
-		if len(taken) == before && table {
-			return nil, 0, nil, fmt.Errorf("section %s: holds no line of the form NAME NUMBER", number)
-		}
-		if len(taken) == before {
-			return nil, 0, nil, fmt.Errorf("section %s: holds no XDR definition", s)
-		}
-	}
-	return taken, looked, bad, nil
 }
 
 // correct applies the errata of the document to its files.

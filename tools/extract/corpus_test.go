@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/internal/corpus"
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // scriptUsual is the extraction script most RFCs with marked lines print.
@@ -23,7 +24,7 @@ func TestCorpusMarked(t *testing.T) {
 	for _, name := range ietf(t) {
 		doc := readFile(t, name)
 		want := countMarked(doc)
-		got := marked(documentLines([]byte(doc)))
+		got := xdrdoc.MarkedLines(xdrdoc.Lines([]byte(doc)))
 		if len(got) != want {
 			t.Errorf("%s: %d lines taken, %d counted", filepath.Base(name), len(got), want)
 		}
@@ -32,8 +33,8 @@ func TestCorpusMarked(t *testing.T) {
 		}
 		docs++
 		parts := 0
-		for _, p := range split(got) {
-			parts += len(p.lines)
+		for _, p := range xdrdoc.Split(got) {
+			parts += len(p.Lines)
 		}
 		if parts < want-1 { // an empty line may end a document
 			t.Errorf("%s: %d lines in parts, %d taken", filepath.Base(name), parts, want)
@@ -85,53 +86,6 @@ func TestCorpusSections(t *testing.T) {
 				t.Errorf("%d definitions in %d lines, want %d in at most %d", n, len(lines), tt.definitions, tt.most)
 			}
 		})
-	}
-}
-
-// TestCorpusIndented extracts the same definitions from a document with any indentation.
-func TestCorpusIndented(t *testing.T) {
-	tabs := strings.NewReplacer("\n        ", "\n\t")
-	for _, name := range []string{"rfc1094.txt", "rfc1813.txt", "rfc1833.txt", "rfc5666.txt"} {
-		doc := strings.ReplaceAll(readFile(t, filepath.Join(corpus.Dir(t), "ietf", name)), "\r", "")
-		want, _, err := extractSingle([]byte(doc), modeSections, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for form, text := range map[string]string{
-			"one blank":   " " + strings.ReplaceAll(doc, "\n", "\n "),
-			"four blanks": "    " + strings.ReplaceAll(doc, "\n", "\n    "),
-			"a tab":       "\t" + strings.ReplaceAll(doc, "\n", "\n\t"),
-			"tabs within": tabs.Replace(doc),
-		} {
-			got, found, err := extractSingle([]byte(text), modeSections, "")
-			if err != nil || len(found.lost) > 0 {
-				t.Errorf("%s by %s: %v, not taken %+v", name, form, err, found.lost)
-				continue
-			}
-			if d := cmp.Diff(want, got, cmp.AllowUnexported(part{}, line{}), cmp.Transformer("blanks", blanks)); d != "" {
-				t.Errorf("%s by %s:\n%s", name, form, d)
-			}
-		}
-	}
-}
-
-// blanks returns a text with its tabs replaced by blanks.
-func blanks(s string) string {
-	return strings.Repeat(" ", width(s)) + strings.TrimLeft(s, " \t")
-}
-
-// TestSectionsIndented finds section headings at the left margin of the document, wherever that is,
-// and no numbers further right.
-func TestSectionsIndented(t *testing.T) {
-	for _, margin := range []string{"", " ", "\t", "     "} {
-		doc := "1. One\n\n   struct a { int x; };\n\n   2. Two of a list\n\n   struct b { int x; };\n\n2. Two\n\n   struct c { int x; };\n"
-		doc = margin + strings.ReplaceAll(strings.TrimSuffix(doc, "\n"), "\n", "\n"+margin) + "\n"
-		for _, pages := range []string{"", "\n\n" + margin + "Author                [Page 1]\n\f\n" + margin + "RFC 9999   Title   2026\n\n"} {
-			parts, _, err := extractSingle([]byte(doc+pages), modeSections, "1")
-			if err != nil || !strings.Contains(string(text(parts[0].lines)), "struct b") || strings.Contains(string(text(parts[0].lines)), "struct c") {
-				t.Errorf("margin %q, pages %v: %v, %+v", margin, pages != "", err, parts)
-			}
-		}
 	}
 }
 

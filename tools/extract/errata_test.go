@@ -1,8 +1,11 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // head is the head of an erratum for file f.
@@ -67,10 +70,10 @@ func TestParseErrataErrors(t *testing.T) {
 }
 
 // numbered returns the lines of a text, the first one as document line 101.
-func numbered(text string) []line {
-	var lines []line
+func numbered(text string) []xdrdoc.Line {
+	var lines []xdrdoc.Line
 	for i, s := range strings.Split(text, "|") {
-		lines = append(lines, line{text: s, num: 101 + i})
+		lines = append(lines, xdrdoc.Line{Text: s, Num: 101 + i})
 	}
 	return lines
 }
@@ -127,4 +130,13 @@ func TestApplyErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// show writes lines as number:text.
+func show(lines []xdrdoc.Line) string {
+	var s []string
+	for _, l := range lines {
+		s = append(s, fmt.Sprintf("%d:%s", l.Num, l.Text))
+	}
+	return strings.Join(s, "|")
 }

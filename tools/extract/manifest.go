@@ -6,6 +6,8 @@ import (
 	"path"
 	"regexp"
 	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // document is one block of the manifest.
@@ -33,8 +35,8 @@ type unitFile struct {
 }
 
 const (
-	modeMarked   = "marked"
-	modeSections = "sections"
+	modeMarked   = xdrdoc.Marked
+	modeSections = xdrdoc.Sections
 	modeNone     = "none"
 )
 
@@ -47,7 +49,7 @@ var (
 // parseManifest reads a manifest, see doc.go. Its errors begin with name:line.
 func parseManifest(name string, text []byte) ([]*document, error) {
 	p := manifestParser{units: map[string]int{}, names: map[string]int{}}
-	for i, l := range rawLines(text) {
+	for i, l := range xdrdoc.RawLines(text) {
 		l, _, _ = strings.Cut(" "+l, " #")
 		words := strings.Fields(l)
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {

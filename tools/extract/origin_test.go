@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // place is the origin of a line in a .x file, as read from an origin map.
@@ -50,7 +52,7 @@ func readOrigin(data string) (doc string, places []place, err error) {
 }
 
 func TestOriginMap(t *testing.T) {
-	lines := []line{{"a", 5, ""}, {"b", 6, ""}, {"c", 9, ""}, {"d", 3, "P1"}, {"e", 4, "P1"}, {"f", 5, "P2"}, {"g", 6, ""}}
+	lines := []xdrdoc.Line{{Text: "a", Num: 5}, {Text: "b", Num: 6}, {Text: "c", Num: 9}, {Text: "d", Num: 3, Erratum: "P1"}, {Text: "e", Num: 4, Erratum: "P1"}, {Text: "f", Num: 5, Erratum: "P2"}, {Text: "g", Num: 6}}
 	const want = "xdr-origin 1 doc.txt\n1-2 doc.txt 5\n3 doc.txt 9\n4-5 errata doc.txt P1 3\n6 errata doc.txt P2 5\n7 doc.txt 6\n"
 	if got := string(originMap("doc.txt", lines)); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // documentJSON is the report on one document.
@@ -76,16 +78,16 @@ func describe(r *docResult) documentJSON {
 }
 
 // ranges writes the document lines of extracted text as N or FIRST-LAST.
-func ranges(lines []line) []string {
+func ranges(lines []xdrdoc.Line) []string {
 	list := []string{}
 	for first := 0; first < len(lines); {
 		last := first
 		for last+1 < len(lines) && follows(lines[last], lines[last+1]) {
 			last++
 		}
-		s := fmt.Sprint(lines[first].num)
+		s := fmt.Sprint(lines[first].Num)
 		if last > first {
-			s = fmt.Sprintf("%s-%d", s, lines[last].num)
+			s = fmt.Sprintf("%s-%d", s, lines[last].Num)
 		}
 		list = append(list, s)
 		first = last + 1

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // inSpecCopy runs the test in a folder that holds a copy of the project's spec folder.
@@ -186,7 +188,7 @@ func TestExtractDocumentErrors(t *testing.T) {
 		{modeMarked, "a\n", "mode marked, but no line begins with ///; use mode sections or none"},
 	}
 	for _, tt := range tests {
-		if _, err := extractDocument(&document{mode: tt.mode}, documentLines([]byte(tt.doc))); err == nil || err.Error() != tt.want {
+		if _, err := extractDocument(&document{mode: tt.mode}, xdrdoc.Lines([]byte(tt.doc))); err == nil || err.Error() != tt.want {
 			t.Errorf("mode %s: got %v, want %s", tt.mode, err, tt.want)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 const (
@@ -107,7 +108,7 @@ func TestDocumentScripts(t *testing.T) {
 			if len(got) != tt.lines || still != tt.marked {
 				t.Errorf("the script prints %d lines, %d with the marker; want %d and %d", len(got), still, tt.lines, tt.marked)
 			}
-			ours := fileLines(string(text(marked(documentLines([]byte(doc))))))
+			ours := fileLines(string(text(xdrdoc.MarkedLines(xdrdoc.Lines([]byte(doc))))))
 			if same := cmp.Equal(ours, got); same != tt.same {
 				t.Errorf("equal to ours: %v, want %v", same, tt.same)
 			}
@@ -162,11 +163,11 @@ func TestErrataKeepValues(t *testing.T) {
 }
 
 // constants returns "NAME VALUE" for each constant and enumerator, in order.
-func constants(lines []line) []string {
+func constants(lines []xdrdoc.Line) []string {
 	pattern := regexp.MustCompile(`^(?:const (?:\w+ )?|\s*)([A-Z]\w*)\s*=?\s*(0x[0-9]+|[0-9]+)\s*[,;/}]?`)
 	var list []string
 	for _, l := range lines {
-		if m := pattern.FindStringSubmatch(l.text); m != nil {
+		if m := pattern.FindStringSubmatch(l.Text); m != nil {
 			list = append(list, m[1]+" "+m[2])
 		}
 	}
@@ -220,8 +221,8 @@ func TestMovedKeepOrigin(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for _, l := range results[0].units[0].files[0].lines {
-		if l.erratum == "" && strings.HasSuffix(l.text, "{") {
-			seen[l.text] = true
+		if l.Erratum == "" && strings.HasSuffix(l.Text, "{") {
+			seen[l.Text] = true
 		}
 	}
 	want := map[string]bool{"struct rdma_msg {": true, "union rdma_body switch (rdma_proc proc) {": true}

@@ -71,6 +71,8 @@ const (
 	IncludeTooDeep
 	OriginMap
 	ImportViews
+	UnknownMark
+	UnclosedDefinition
 
 	CTypeName
 	BareUnsigned
@@ -170,14 +172,16 @@ var rules = [numRules]Info{
 	ProgramRange:     {"XDR0504", "program-range", Error, "RFC 5531 §12.3", "use a value from 0 to 4294967295"},
 	EmptyProgram:     {"XDR0505", "empty-program", Error, "RFC 5531 §12.2", "write at least one version with one procedure"},
 
-	IncludeNotFound: {"XDR0601", "include-not-found", Error, "", "check the name, or give the folder above it with -I"},
-	ImportCycle:     {"XDR0602", "import-cycle", Error, "", "move what both need into a unit of its own"},
-	ImportPackage:   {"XDR0603", "import-package", Error, "", "add a line \"package PATH\" to that unit's sidecar, or give -import-root"},
-	BadDirective:    {"XDR0604", "bad-directive", Error, "", "correct the line that begins with #"},
-	UnbalancedIf:    {"XDR0605", "unbalanced-if", Error, "", "end each #if, #ifdef and #ifndef with one #endif"},
-	IncludeTooDeep:  {"XDR0606", "include-too-deep", Error, "", "include fewer files within each other"},
-	OriginMap:       {"XDR0607", "bad-origin-map", Warning, "", "extract the document again"},
-	ImportViews:     {"XDR0608", "import-views", Error, "", "add a line \"views\" to that unit's sidecar and generate it again, or leave out views here"},
+	IncludeNotFound:    {"XDR0601", "include-not-found", Error, "", "check the name, or give the folder above it with -I"},
+	ImportCycle:        {"XDR0602", "import-cycle", Error, "", "move what both need into a unit of its own"},
+	ImportPackage:      {"XDR0603", "import-package", Error, "", "add a line \"package PATH\" to that unit's sidecar, or give -import-root"},
+	BadDirective:       {"XDR0604", "bad-directive", Error, "", "correct the line that begins with #"},
+	UnbalancedIf:       {"XDR0605", "unbalanced-if", Error, "", "end each #if, #ifdef and #ifndef with one #endif"},
+	IncludeTooDeep:     {"XDR0606", "include-too-deep", Error, "", "include fewer files within each other"},
+	OriginMap:          {"XDR0607", "bad-origin-map", Warning, "", "extract the document again"},
+	ImportViews:        {"XDR0608", "import-views", Error, "", "add a line \"views\" to that unit's sidecar and generate it again, or leave out views here"},
+	UnknownMark:        {"XDR0609", "unknown-mark", Warning, "", "write @@FILE NAME.x before each file of the document, or /* FILE ENDS: NAME.x; */ after it"},
+	UnclosedDefinition: {"XDR0610", "unclosed-definition", Error, "RFC 4506 §6.3", "close the definition, or name the sections with XDR with -section"},
 
 	CTypeName:        {"XDR0701", "c-type-name", Warning, "RFC 4506 §6.3", "use int, unsigned int, hyper or unsigned hyper, or declare the name with typedef"},
 	BareUnsigned:     {"XDR0702", "bare-unsigned", Warning, "RFC 4506 §6.3", "write unsigned int"},

@@ -12,7 +12,8 @@ import (
 
 // FileSystem is a source of files for the compiler. Paths have the form that package filepath uses.
 // ReadDir returns the entries of a folder sorted by name. If a file system has the method Regular
-// of Disk, the compiler calls it before it reads a file that the user did not name.
+// of Disk, the compiler calls it before it reads a file that the user did not name. If it has the
+// method Document, that returns the document that ReadFile took the text of a file from, or nil.
 type FileSystem interface {
 	ReadFile(name string) ([]byte, error)
 	ReadDir(name string) ([]os.DirEntry, error)

@@ -85,6 +85,9 @@ func (l *library) read(name, abs string, text func(string) ([]byte, error)) (*so
 		return nil, err
 	}
 	f := source.NewFile(filepath.ToSlash(name), content)
+	if d, ok := l.fs.(interface{ Document(string) []byte }); ok {
+		f.Document = d.Document(name)
+	}
 	l.byPath[abs] = f
 	l.files = append(l.files, f)
 	if origin, err := l.found(name + ".origin"); err == nil {

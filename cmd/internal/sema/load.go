@@ -279,6 +279,10 @@ func packageName(folder string) string {
 }
 
 func irFile(f *syntax.File) *ir.File {
-	sum := sha256.Sum256(f.Source.Text)
+	whole := f.Source.Text
+	if f.Source.Document != nil {
+		whole = f.Source.Document
+	}
+	sum := sha256.Sum256(whole)
 	return &ir.File{Name: f.Source.Base(), SHA256: hex.EncodeToString(sum[:]), License: f.License}
 }

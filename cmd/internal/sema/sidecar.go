@@ -12,9 +12,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// loadBind reads the unit's sidecar and its imports. The default place is <file>.bind for a unit
-// of one file, else <folder>/<folder name>.bind. If one file of a folder with several files is
-// given, folderBind checks the second place later, when the includes of the file are known.
+// loadBind reads the unit's sidecar and its imports. By default, the sidecar of one file has the
+// name that sidecarOf returns; several files have <folder>/<folder name>.bind. If one file of a
+// folder with several files is given, folderBind checks the second place later, when the includes
+// of the file are known.
 func (c *compiler) loadBind(u *unit, files []string) error {
 	u.side.bind = &ir.Bind{}
 	dir := filepath.Dir(files[0])
@@ -23,7 +24,7 @@ func (c *compiler) loadBind(u *unit, files []string) error {
 	case u.imp == nil && c.o.BindFile != "":
 		return c.readBind(u, c.o.BindFile)
 	case u.imp == nil && len(files) == 1:
-		own := strings.TrimSuffix(files[0], ".x") + ".bind"
+		own := sidecarOf(files[0])
 		if c.lib.whole(u) {
 			return c.readBind(u, own, folder)
 		}
@@ -31,6 +32,10 @@ func (c *compiler) loadBind(u *unit, files []string) error {
 	}
 	return c.readBind(u, folder)
 }
+
+// sidecarOf returns the name of a file's own sidecar: proto.bind for proto.x, and for the document
+// proto.txt.
+func sidecarOf(file string) string { return strings.TrimSuffix(file, filepath.Ext(file)) + ".bind" }
 
 // folderBind reads the sidecar of the folder for a file that includes all other files of the
 // folder. If the folder has more files, its sidecar belongs to another unit. Then folderBind does
@@ -44,7 +49,7 @@ func (c *compiler) folderBind(u *unit) error {
 	if c.lib.whole(u) {
 		return c.readBind(u, folder)
 	}
-	own := strings.TrimSuffix(filepath.Base(file), ".x") + ".bind"
+	own := sidecarOf(filepath.Base(file))
 	c.report(diag.New(diag.BindOfFolder, source.Span{File: u.files[0].Source}, "%s.bind is the sidecar of all files of its folder: not used for %s alone", u.name, u.files[0].Source.Base()).
 		Helpf("give all files of the folder, or the flag -bind %s, or a sidecar %s of its own", filepath.ToSlash(folder), own))
 	return nil
@@ -58,7 +63,7 @@ func (c *compiler) strayBind(u *unit) {
 	if c.o.BindFile != "" || u.side.bind.File != "" || file == stdinFile {
 		return
 	}
-	want, of := strings.TrimSuffix(filepath.Base(file), ".x")+".bind", filepath.Base(file)
+	want, of := sidecarOf(filepath.Base(file)), filepath.Base(file)
 	if len(c.o.Files) > 1 {
 		want, of = u.name+".bind", "all files of a folder"
 	}

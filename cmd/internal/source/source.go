@@ -16,6 +16,7 @@ const MaxSize = 16 << 20
 type File struct {
 	Name      string // name for messages, as the user gave it
 	Text      []byte
+	Document  []byte  // document whose XDR is in Text; nil if the file has no document
 	Origin    *Origin // lines of the document that the file was extracted from; nil if it was not
 	Synthetic bool    // text that the compiler made from a flag or its prelude; no such file exists
 

@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"bytes"
 	"sort"
 	"strings"
 	"unicode"
@@ -42,12 +43,18 @@ func (n *notes) before(offset int) []string {
 	return lines
 }
 
+// outside is a line of a document that is not part of its XDR, as package xdrdoc writes it. Text
+// above and below such lines is adjacent.
+const outside = "\v\n"
+
 // gap reports whether only blanks lie between two offsets, and how many lines end there.
 func (n *notes) gap(from, to int) (newlines int, blank bool) {
 	for to--; to >= from; to-- {
 		switch n.text[to] {
 		case '\n':
-			newlines++
+			if to == 0 || n.text[to-1] != outside[0] {
+				newlines++
+			}
 		case ' ', '\t', '\r', '\f', '\v':
 		default:
 			return newlines, false
@@ -61,9 +68,11 @@ func (n *notes) hangs(i int) bool {
 	newlines := 0
 	for at := n.all[i].start - 1; at >= 0; at-- {
 		switch n.text[at] {
-		case ' ', '\t', '\r':
+		case ' ', '\t', '\r', '\v':
 		case '\n':
-			newlines++
+			if at == 0 || n.text[at-1] != outside[0] {
+				newlines++
+			}
 		case ';', ',':
 			return newlines == 1
 		default:
@@ -137,7 +146,7 @@ func (n *notes) isTail(i int) bool {
 // clean returns the lines of a comment without its marks, borders, and empty lines at its
 // ends.
 func (n *notes) clean(c comment) []string {
-	text := plain(n.text[c.start:c.end])
+	text := plain(bytes.ReplaceAll(n.text[c.start:c.end], []byte(outside), nil))
 	if t, ok := strings.CutPrefix(text, "//"); ok {
 		return trimLines([]string{strings.TrimSpace(strings.TrimLeft(t, "/"))})
 	}

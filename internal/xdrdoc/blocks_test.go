@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestBlocks(t *testing.T) {
+func TestDefinitionsAreFoundInProse(t *testing.T) {
 	tests := []struct {
 		name, doc string
 		want      string // taken lines, joined by |
@@ -48,15 +48,15 @@ func TestBlocks(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			lines := documentLines([]byte(tt.doc))
+			lines := Lines([]byte(tt.doc))
 			r := &blockReader{lines: lines, cut: pageBreaks(lines)}
 			got, bad := r.read(span{0, len(lines)})
 			if diff := cmp.Diff(tt.want, show(got)); diff != "" {
 				t.Errorf("taken (-want +got):\n%s", diff)
 			}
-			var at []line
+			var at []Line
 			for _, b := range bad {
-				at = append(at, line{num: b.num})
+				at = append(at, Line{Num: b.Num})
 			}
 			if s := strings.ReplaceAll(show(at), ":", ""); s != tt.bad {
 				t.Errorf("damaged at %q, want %q", s, tt.bad)
@@ -65,7 +65,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-func TestSectionSpans(t *testing.T) {
+func TestSectionsEndAtTheNextHeading(t *testing.T) {
 	const doc = `Contents
    4.  Layout . . . . . . 17
 1. Introduction ......... 3
@@ -88,7 +88,7 @@ A.1.  More
 more
 Appendix B. Last
 last`
-	lines := documentLines([]byte(doc))
+	lines := Lines([]byte(doc))
 	tests := []struct{ section, want string }{
 		{"4.3", "     4.  A list item|xdr|4.3.1 Detail|detail"},
 		{"4.3.1", "detail"},
@@ -119,9 +119,9 @@ last`
 	}
 }
 
-func TestTable(t *testing.T) {
+func TestTablesBecomeConstants(t *testing.T) {
 	doc := "2.4 Sizes\n\n   These are sizes.\n\n   A_SIZE 64\n      The size.\n   B = 0x10" + page + "   C\t-3\n   NOT 1 2\n   Prose 7\n   D 12\n\n2.5 Types\n   E 5\n"
-	lines := documentLines([]byte(doc))
+	lines := Lines([]byte(doc))
 	r := &blockReader{lines: lines, cut: pageBreaks(lines)}
 	got, _, bad, err := r.sections([]string{"table:2.4"})
 	if err != nil || len(bad) > 0 {

@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import (
 	"strings"
@@ -23,8 +23,8 @@ default:
 };
 `
 
-// TestForms extracts the same XDR from documents of all forms.
-func TestForms(t *testing.T) {
+// TestEveryFormHasTheSameXDR extracts the same XDR from documents of all forms.
+func TestEveryFormHasTheSameXDR(t *testing.T) {
 	escaped := strings.NewReplacer("<", "&lt;", ">", "&gt;", "&", "&amp;").Replace(proto)
 	before := func(prefix, text string) string {
 		return prefix + strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n"+prefix) + "\n"
@@ -43,8 +43,8 @@ func TestForms(t *testing.T) {
 		{"XML", "<rfc><section>\n<sourcecode type=\"xdr\"><![CDATA[\n" + proto + "]]></sourcecode>\n</section></rfc>\n"},
 		{"XML, escaped", "<artwork type=\"xdr\">\n" + escaped + "</artwork>\n"},
 		{"XML, marked, ended on the last line", "<artwork><![CDATA[\n" + strings.TrimSuffix(before("/// ", proto), "\n") + "]]></artwork></rfc>\n"},
-		{"XML, of another language beside it", "<sourcecode type=\"c\">\nstruct other { int x; };\n</sourcecode>\n<sourcecode type=\"xdr\">\n" + escaped + "</sourcecode>\n"},
-		{"XML, bounds as they stand", "<artwork><![CDATA[\n" + strings.ReplaceAll(proto, "MAX", "t") + "]]></artwork>\n"},
+		{"XML, with another language", "<sourcecode type=\"c\">\nstruct other { int x; };\n</sourcecode>\n<sourcecode type=\"xdr\">\n" + escaped + "</sourcecode>\n"},
+		{"XML, bounds without entities", "<artwork><![CDATA[\n" + strings.ReplaceAll(proto, "MAX", "t") + "]]></artwork>\n"},
 		{"Markdown", "# Title\n\n```xdr\n" + proto + "```\n\n```c\nstruct other { int x; };\n```\n"},
 		{"XML, a tag of two lines", "<sourcecode\n  type=\"xdr\"><![CDATA[" + proto + "]]></sourcecode>\n<sourcecode\n  type=\"c\">\nstruct other { int x; };\n</sourcecode>\n"},
 		{
@@ -61,14 +61,14 @@ func TestForms(t *testing.T) {
 		{"printed twice", "2.  Types\n\n" + before("   ", proto) + "\n9.  All of it\n\n" + before("  ", proto)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			parts, _, err := extractSingle([]byte(tt.doc), "", "")
+			d, err := Extract([]byte(tt.doc), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, p := range parts {
-				for _, l := range p.lines {
-					if s := strings.TrimSpace(l.text); s != "" {
+			for _, p := range d.Parts {
+				for _, l := range p.Lines {
+					if s := strings.TrimSpace(l.Text); s != "" {
 						got = append(got, s)
 					}
 				}
@@ -88,18 +88,18 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestUTF16 checks the error for a document in another encoding.
-func TestUTF16(t *testing.T) {
+// TestUTF16IsRefused checks the error for a document in another encoding.
+func TestUTF16IsRefused(t *testing.T) {
 	doc := []byte{0xff, 0xfe}
 	for _, u := range utf16.Encode([]rune(proto)) {
 		doc = append(doc, byte(u), byte(u>>8))
 	}
-	if _, _, err := extractSingle(doc, "", ""); err == nil || !strings.Contains(err.Error(), "UTF-16") {
+	if _, err := Extract(doc, Options{}); err == nil || !strings.Contains(err.Error(), "UTF-16") {
 		t.Errorf("%v, expected UTF-16", err)
 	}
 }
 
-func TestPlainKeeps(t *testing.T) {
+func TestTextWithoutMarkupIsKept(t *testing.T) {
 	for _, s := range []string{"opaque a<MAX>;", "opaque a<MAX", "opaque a<t>;", "opaque a<code>;", "> one line", "a < b > c", "   >;", "x & y"} {
 		lines := []string{s, "", s}
 		plain(lines)

@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import (
 	"fmt"
@@ -24,31 +24,32 @@ func unmark(s string) (string, bool) {
 	return s, true
 }
 
-// marked returns the marked lines of a document.
-func marked(lines []string) []line {
-	var out []line
+// MarkedLines returns the marked lines of a document.
+func MarkedLines(lines []string) []Line {
+	var out []Line
 	for i, s := range lines {
 		if text, ok := unmark(s); ok {
-			out = append(out, line{text: text, num: i + 1})
+			out = append(out, Line{Text: text, Num: i + 1})
 		}
 	}
 	return out
 }
 
-// part is a piece of extracted XDR that becomes one file.
-type part struct {
-	name   string // from the document's mark, empty for the rest after the last FILE ENDS line
-	lines  []line
-	common int  // number of lines at its front that the document has once, for all files
-	alone  bool // the document says that the file is compiled without the others
+// Part is a piece of extracted XDR that becomes one file.
+type Part struct {
+	Name  string // from the document's mark, empty for the rest after the last FILE ENDS line
+	Lines []Line
+	Alone bool // the document says that the file is compiled without the others
+
+	common int // number of lines at its front that the document has once, for all files
 }
 
-// own returns the lines of a document's part i, from the file that has all parts.
-func (p part) own(i int) []line {
+// Own returns the lines of a document's part i, from the file that has all parts.
+func (p Part) Own(i int) []Line {
 	if i == 0 {
-		return p.lines
+		return p.Lines
 	}
-	return p.lines[p.common:]
+	return p.Lines[p.common:]
 }
 
 // fileEnds is the comment by which a document says that a file is complete. The name must be a
@@ -59,26 +60,26 @@ var fileEnds = regexp.MustCompile(`^[ \t]*/\*[ \t]*FILE ENDS:[ \t]*([A-Za-z0-9_]
 // it, with the text before the first one in each file.
 var fileBegins = regexp.MustCompile(`^@@FILE[ \t]+([A-Za-z0-9_][A-Za-z0-9_.-]*)$`)
 
-// split cuts marked lines before each @@FILE line, which is dropped. Without any it cuts them after
+// Split cuts marked lines before each @@FILE line, which is dropped. Without any it cuts them after
 // each FILE ENDS comment, which stays in the file it ends: lines after the last one form a part
 // without name, unless all of them are empty.
-func split(lines []line) []part {
-	var parts []part
+func Split(lines []Line) []Part {
+	var parts []Part
 	start := 0
 	for i, l := range lines {
-		if fileBegins.MatchString(l.text) {
+		if fileBegins.MatchString(l.Text) {
 			return begun(lines[:i], lines[i:])
 		}
 	}
 	for i, l := range lines {
-		if m := fileEnds.FindStringSubmatch(l.text); m != nil {
-			parts = append(parts, part{name: m[1], lines: lines[start : i+1]})
+		if m := fileEnds.FindStringSubmatch(l.Text); m != nil {
+			parts = append(parts, Part{Name: m[1], Lines: lines[start : i+1]})
 			start = i + 1
 		}
 	}
 	for _, l := range lines[start:] {
-		if l.text != "" {
-			return append(parts, part{lines: lines[start:]})
+		if l.Text != "" {
+			return append(parts, Part{Lines: lines[start:]})
 		}
 	}
 	return parts
@@ -86,37 +87,37 @@ func split(lines []line) []part {
 
 // begun cuts lines before each @@FILE line. Each file begins with the lines of common, and files of
 // one name are one.
-func begun(common, lines []line) []part {
-	var parts []part
+func begun(common, lines []Line) []Part {
+	var parts []Part
 	at := 0
 	for _, l := range lines {
-		m := fileBegins.FindStringSubmatch(l.text)
+		m := fileBegins.FindStringSubmatch(l.Text)
 		if m == nil {
-			parts[at].lines = append(parts[at].lines, l)
+			parts[at].Lines = append(parts[at].Lines, l)
 			continue
 		}
-		at = slices.IndexFunc(parts, func(p part) bool { return p.name == m[1] })
+		at = slices.IndexFunc(parts, func(p Part) bool { return p.Name == m[1] })
 		if at < 0 {
 			at = len(parts)
-			parts = append(parts, part{m[1], slices.Clone(common), len(common), true})
+			parts = append(parts, Part{Name: m[1], Lines: slices.Clone(common), common: len(common), Alone: true})
 		}
 	}
 	return parts
 }
 
-// assign returns the parts of a marked document for the files of its manifest block, in order. A
+// Assign returns the parts of a marked document for the files of its manifest block, in order. A
 // single file gets all parts.
-func assign(parts []part, files []string) ([]part, error) {
+func Assign(parts []Part, files []string) ([]Part, error) {
 	if len(files) == 1 {
-		all := part{name: files[0]}
+		all := Part{Name: files[0]}
 		for i, p := range parts {
-			all.lines = append(all.lines, p.own(i)...)
+			all.Lines = append(all.Lines, p.Own(i)...)
 		}
-		return []part{all}, nil
+		return []Part{all}, nil
 	}
 	var names []string
 	for _, p := range parts {
-		name := p.name
+		name := p.Name
 		if name == "" {
 			name = "(lines after the last mark)"
 		}

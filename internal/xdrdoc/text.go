@@ -1,27 +1,27 @@
-package main
+package xdrdoc
 
 import (
 	"regexp"
 	"strings"
 )
 
-// line is one line of XDR on its way into a .x file, with the place it came from.
-type line struct {
-	text    string // without marker, common indentation, line ending and trailing blanks
-	num     int    // its line in the document, or in the errata file if erratum is set; from 1
-	erratum string // id of the erratum that added it, empty for the document's own lines
+// Line is one line of XDR on its way into a .x file, with the place it came from.
+type Line struct {
+	Text    string // without marker, common indentation, line ending and trailing blanks
+	Num     int    // its line in the document, or in the errata file if Erratum is set; from 1
+	Erratum string // id of the erratum that added it, empty for the document's own lines
 }
 
-// documentLines splits a document into lines, without byte order mark, carriage returns, form
+// Lines splits a document into lines, without byte order mark, carriage returns, form
 // feeds, trailing blanks and markup (see plain). Index i is line i+1 of the file.
-func documentLines(doc []byte) []string {
-	lines := rawLines(doc)
+func Lines(doc []byte) []string {
+	lines := RawLines(doc)
 	plain(lines)
 	return lines
 }
 
-// rawLines is documentLines without the call of plain.
-func rawLines(doc []byte) []string {
+// RawLines is Lines without the call of plain.
+func RawLines(doc []byte) []string {
 	s := strings.TrimPrefix(string(doc), "\ufeff")
 	if s == "" {
 		return nil

@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestUnmark(t *testing.T) {
+func TestMarkersAreRemoved(t *testing.T) {
 	tests := []struct {
 		in, want string
 		ok       bool
@@ -44,23 +44,23 @@ func TestUnmark(t *testing.T) {
 }
 
 // show writes lines as number:text.
-func show(lines []line) string {
+func show(lines []Line) string {
 	var s []string
 	for _, l := range lines {
-		s = append(s, fmt.Sprintf("%d:%s", l.num, l.text))
+		s = append(s, fmt.Sprintf("%d:%s", l.Num, l.Text))
 	}
 	return strings.Join(s, "|")
 }
 
-func showParts(parts []part) []string {
+func showParts(parts []Part) []string {
 	var s []string
 	for _, p := range parts {
-		s = append(s, p.name+" "+show(p.lines))
+		s = append(s, p.Name+" "+show(p.Lines))
 	}
 	return s
 }
 
-func TestSplit(t *testing.T) {
+func TestMarksDivideTheXDR(t *testing.T) {
 	tests := []struct {
 		name, doc string
 		want      []string
@@ -73,8 +73,8 @@ func TestSplit(t *testing.T) {
 		},
 		{"rest", "/// /* FILE ENDS: one.x */\n/// b", []string{"one.x 1:/* FILE ENDS: one.x */", " 2:b"}},
 		{"empty rest is dropped", "/// /* FILE ENDS: one.x; */\n///\n///", []string{"one.x 1:/* FILE ENDS: one.x; */"}},
-		{"path is no file name", "/// /* FILE ENDS: ../one.x; */", []string{" 1:/* FILE ENDS: ../one.x; */"}},
-		{"hidden file is no file name", "/// /* FILE ENDS: .x; */", []string{" 1:/* FILE ENDS: .x; */"}},
+		{"path is not a file name", "/// /* FILE ENDS: ../one.x; */", []string{" 1:/* FILE ENDS: ../one.x; */"}},
+		{"hidden file is not a file name", "/// /* FILE ENDS: .x; */", []string{" 1:/* FILE ENDS: .x; */"}},
 		{"not a comment", "/// FILE ENDS: one.x;", []string{" 1:FILE ENDS: one.x;"}},
 		{
 			"files that begin", "/// a\n/// @@FILE one.x\n/// b\nprose\n/// @@FILE two.x\n/// c\n/// @@FILE one.x\n/// d",
@@ -86,7 +86,7 @@ func TestSplit(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := showParts(split(marked(documentLines([]byte(tt.doc)))))
+			got := showParts(Split(MarkedLines(Lines([]byte(tt.doc)))))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Error(diff)
 			}
@@ -94,23 +94,23 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-func TestAssign(t *testing.T) {
-	two := func() []part {
-		return split(marked(documentLines([]byte("/// a\n/// /* FILE ENDS: one.x; */\n/// b\n/// /* FILE ENDS: two.x; */"))))
+func TestTheManifestNamesTheFiles(t *testing.T) {
+	two := func() []Part {
+		return Split(MarkedLines(Lines([]byte("/// a\n/// /* FILE ENDS: one.x; */\n/// b\n/// /* FILE ENDS: two.x; */"))))
 	}
-	got, err := assign(two(), []string{"all.x"})
-	if err != nil || len(got) != 1 || len(got[0].lines) != 4 {
+	got, err := Assign(two(), []string{"all.x"})
+	if err != nil || len(got) != 1 || len(got[0].Lines) != 4 {
 		t.Errorf("one file takes all: got %v, %v", showParts(got), err)
 	}
-	if got, err = assign(two(), []string{"one.x", "two.x"}); err != nil || len(got) != 2 {
+	if got, err = Assign(two(), []string{"one.x", "two.x"}); err != nil || len(got) != 2 {
 		t.Errorf("names agree: got %v, %v", showParts(got), err)
 	}
 	const want = `the manifest names the files ["two.x" "one.x"], the marks of the document name ["one.x" "two.x"]; name exactly those in the manifest, in this order`
-	if _, err = assign(two(), []string{"two.x", "one.x"}); err == nil || err.Error() != want {
+	if _, err = Assign(two(), []string{"two.x", "one.x"}); err == nil || err.Error() != want {
 		t.Errorf("names differ: got %v, want %s", err, want)
 	}
-	rest := split(marked(documentLines([]byte("/// /* FILE ENDS: one.x; */\n/// b"))))
-	if _, err = assign(rest, []string{"one.x", "two.x"}); err == nil || !strings.Contains(err.Error(), "lines after the last mark") {
+	rest := Split(MarkedLines(Lines([]byte("/// /* FILE ENDS: one.x; */\n/// b"))))
+	if _, err = Assign(rest, []string{"one.x", "two.x"}); err == nil || !strings.Contains(err.Error(), "lines after the last mark") {
 		t.Errorf("rest without name: got %v", err)
 	}
 }

@@ -1,6 +1,7 @@
-package main
+package xdrdoc
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 )
@@ -24,10 +25,15 @@ var (
 	blockUnion = regexp.MustCompile(`^[ \t]*union[ \t]+[A-Za-z_]\w*$`)
 )
 
-// unclosed is a definition that begins at a line of the document and never closes.
-type unclosed struct {
-	num  int    // line of the document, from 1
-	text string // that line
+// Unclosed is a definition that begins at a line of the document and never closes.
+type Unclosed struct {
+	Num  int    // line of the document, from 1
+	Text string // that line
+}
+
+// Note returns a description of the unclosed definition.
+func (b Unclosed) Note() string {
+	return fmt.Sprintf("line %d begins a definition that never closes, left out: %q", b.Num, b.Text)
 }
 
 // blockReader finds XDR definitions in the lines of a document.
@@ -69,7 +75,7 @@ func (r *blockReader) begins(i, to int) bool {
 
 // read returns the definitions in a span, one after the other, with their common indentation
 // removed, and those that begin and never close. It reads each line a bounded number of times.
-func (r *blockReader) read(s span) (out []line, bad []unclosed) {
+func (r *blockReader) read(s span) (out []Line, bad []Unclosed) {
 	for i := s.from; i < s.to; {
 		start := r.next(i, s.to)
 		if start == s.to {
@@ -85,7 +91,7 @@ func (r *blockReader) read(s span) (out []line, bad []unclosed) {
 		}
 		end, ok := r.end(first, s.to)
 		if !ok {
-			bad = append(bad, unclosed{first + 1, r.lines[first]})
+			bad = append(bad, Unclosed{first + 1, r.lines[first]})
 			i = max(end, first+1)
 			continue
 		}
@@ -95,7 +101,7 @@ func (r *blockReader) read(s span) (out []line, bad []unclosed) {
 			continue
 		}
 		if len(out) > 0 && start > 0 && r.lines[start-1] == "" {
-			out = append(out, line{num: start})
+			out = append(out, Line{Num: start})
 		}
 		out = append(out, taken...)
 	}
@@ -177,15 +183,15 @@ func (r *blockReader) end(i, to int) (end int, ok bool) {
 // dedent returns lines start to end without page breaks and without the indentation that all of
 // them share. Where some begin with blanks and others with tabs, the remaining indentation is
 // blanks.
-func (r *blockReader) dedent(start, end int) []line {
-	var out []line
+func (r *blockReader) dedent(start, end int) []Line {
+	var out []Line
 	common, least := "", -1
 	for i := start; i < end; i++ {
 		if r.cut[i] {
 			continue
 		}
 		s := r.lines[i]
-		out = append(out, line{text: s, num: i + 1})
+		out = append(out, Line{Text: s, Num: i + 1})
 		if s == "" {
 			continue
 		}
@@ -197,10 +203,10 @@ func (r *blockReader) dedent(start, end int) []line {
 	}
 	mixed := width(common) < least
 	for i, l := range out {
-		if mixed && l.text != "" {
-			out[i].text = strings.Repeat(" ", width(l.text)-least) + strings.TrimLeft(l.text, " \t")
+		if mixed && l.Text != "" {
+			out[i].Text = strings.Repeat(" ", width(l.Text)-least) + strings.TrimLeft(l.Text, " \t")
 		} else {
-			out[i].text = strings.TrimPrefix(l.text, common)
+			out[i].Text = strings.TrimPrefix(l.Text, common)
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import (
 	"strings"
@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDocumentLines(t *testing.T) {
+func TestLinesLoseTheirEndings(t *testing.T) {
 	tests := []struct {
 		name, doc string
 		want      []string
@@ -24,7 +24,7 @@ func TestDocumentLines(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if diff := cmp.Diff(tt.want, documentLines([]byte(tt.doc))); diff != "" {
+			if diff := cmp.Diff(tt.want, Lines([]byte(tt.doc))); diff != "" {
 				t.Error(diff)
 			}
 		})
@@ -34,20 +34,20 @@ func TestDocumentLines(t *testing.T) {
 // page is a page break in the form of RFCs and drafts.
 const page = "\n\n\nTalpey and Callaghan          Standards Track          [Page 21]\n\f\nRFC 5666                  RDMA Transport for RPC          January 2010\n\n\n"
 
-func TestFurniture(t *testing.T) {
+func TestPageBreaksAreCutOut(t *testing.T) {
 	tests := []struct{ name, doc, want string }{
 		{"between text", "a" + page + "b", "a|b"},
 		{"draft", "a\n\nExpires: October 2008     Talpey and Callaghan   [Page 2]\n\nInternet-Draft           RDMA Transport for RPC    April 2008\n\nb", "a|b"},
 		{"flattened draft", "a\nNoveck Expires January 31, 2017 [Page 18]\nInternet-Draft Transport Characteristics July 2016\nb", "a|b"},
 		{"last page has no header", "a\n\n\nSun Microsystems   [Page 9]", "a"},
-		{"text after a footer is no header", "a\nSun [Page 9]\n\nReferences\nb", "a||References|b"},
+		{"text after a footer is not a header", "a\nSun [Page 9]\n\nReferences\nb", "a||References|b"},
 		{"header words without a footer are text", "RFC 1831 defines it\nb", "RFC 1831 defines it|b"},
-		{"an indented line is no footer", "   see [Page 3]\nb", "   see [Page 3]|b"},
+		{"an indented line is not a footer", "   see [Page 3]\nb", "   see [Page 3]|b"},
 		{"two in a row", "a" + page + page + "b", "a|b"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			lines := documentLines([]byte(tt.doc))
+			lines := Lines([]byte(tt.doc))
 			var kept []string
 			for i, cut := range pageBreaks(lines) {
 				if !cut {

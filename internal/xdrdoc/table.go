@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import "regexp"
 
@@ -9,11 +9,11 @@ const tablePrefix = "table:"
 var tableLine = regexp.MustCompile(`^[ \t]*([A-Z][A-Z0-9_]*)[ \t]*=?[ \t]*(-?(?:0[xX][0-9A-Fa-f]+|[0-9]+))$`)
 
 // table returns the constants of a table in a span as XDR definitions.
-func (r *blockReader) table(s span) []line {
-	var out []line
+func (r *blockReader) table(s span) []Line {
+	var out []Line
 	for i := s.from; i < s.to; i++ {
 		if m := tableLine.FindStringSubmatch(r.lines[i]); m != nil && !r.cut[i] {
-			out = append(out, line{text: "const " + m[1] + " = " + m[2] + ";", num: i + 1})
+			out = append(out, Line{Text: "const " + m[1] + " = " + m[2] + ";", Num: i + 1})
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package main
+package xdrdoc
 
 import (
 	"fmt"
@@ -73,4 +73,43 @@ func limit(list []string, n int) []string {
 		return list
 	}
 	return append(list[:n:n], fmt.Sprintf("and %d more", len(list)-n))
+}
+
+// sections returns the definitions under several sections, in the order named, and how many lines
+// were looked at.
+func (r *blockReader) sections(names []string) (taken []Line, looked int, bad []Unclosed, err error) {
+	for _, s := range names {
+		number, table := strings.CutPrefix(s, tablePrefix)
+		spans, err := sectionSpans(r.lines, number)
+		if err != nil {
+			return nil, 0, nil, err
+		}
+		before := len(taken)
+		for _, sp := range spans {
+			looked += sp.to - sp.from
+			lines, b := r.read(sp)
+			if table {
+				lines, b = r.table(sp), nil
+			}
+			bad = append(bad, b...)
+			if len(taken) > 0 && len(lines) > 0 && lines[0].Num > 1 && r.lines[lines[0].Num-2] == "" {
+				taken = append(taken, Line{Num: lines[0].Num - 1})
+			}
+			taken = append(taken, lines...)
+		}
+		if len(taken) == before && table {
+			return nil, 0, nil, fmt.Errorf("section %s: holds no line of the form NAME NUMBER", number)
+		}
+		if len(taken) == before {
+			return nil, 0, nil, fmt.Errorf("section %s: holds no XDR definition", s)
+		}
+	}
+	return taken, looked, bad, nil
+}
+
+// ReadSections returns the definitions under several sections of a document, in the order named. It
+// also returns how many lines were looked at, and the definitions that begin and never close.
+func ReadSections(lines, names []string) (taken []Line, looked int, lost []Unclosed, err error) {
+	r := &blockReader{lines: lines, cut: pageBreaks(lines)}
+	return r.sections(names)
 }
