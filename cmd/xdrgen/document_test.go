@@ -53,8 +53,8 @@ func TestCommandsTakeDocuments(t *testing.T) {
 	}
 }
 
-// TestFindingsNameTheDocumentsPlaces misspells a word in documents of all forms, and checks that the
-// finding has the line and column of the word.
+// TestFindingsNameTheDocumentsPlaces misspells a word in documents of all forms, and checks that
+// the finding has the line and column of the word.
 func TestFindingsNameTheDocumentsPlaces(t *testing.T) {
 	for name, text := range forms {
 		for _, word := range []string{"data", "SIZE]"} {
@@ -76,8 +76,8 @@ func TestFindingsNameTheDocumentsPlaces(t *testing.T) {
 	}
 }
 
-// TestGeneratedCodeIsTheSameAsFromTheFile compares the package of a document with the package of its
-// extracted XDR.
+// TestGeneratedCodeIsTheSameAsFromTheFile compares the package of a document with the package of
+// its extracted XDR.
 func TestGeneratedCodeIsTheSameAsFromTheFile(t *testing.T) {
 	doc := "   /// /*\n   ///  * Redistribution is permitted.\n   ///  */\n\n   /// /*\n   ///  * Blobs have a size:\n   ///  *    four\n   ///  */\n\n\nA page                [Page 1]\n\n   /// struct blob {\n   ///     int size; /* 4 -> four */\n   /// };\n"
 	parsed, err := xdrdoc.Extract([]byte(doc), xdrdoc.Options{})
@@ -215,7 +215,7 @@ func TestTextsThatAreNoDocuments(t *testing.T) {
 		{"check empty.txt", "XDR0731", exitClean},
 		{"check -fix d.txt", "-fix does not change a document, such as d.txt: extract -doc d.txt -o DIR", exitUsage},
 		{"dump -type blob data.txt d.txt", "01 02 03 04", exitClean},
-		{"dump -type blob d.txt prose.txt", "no data: expected a file", exitUsage}, // both are documents
+		{"dump -type blob d.txt prose.txt", "no data: expected a file", exitUsage},
 		{"check -file a.x old.x", "found -file or -section, which choose the XDR of a document", exitUsage},
 	} {
 		stdout, stderr, code := runCommand(t, strings.Fields(tt.args)...)

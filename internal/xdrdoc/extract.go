@@ -46,8 +46,8 @@ func (d *Document) Notes() []string {
 // ErrNoXDR is the error for a document without XDR.
 var ErrNoXDR = errors.New("found no XDR: no line begins with ///, and no line begins a definition")
 
-// Extract takes the XDR out of a document that no manifest describes. If it fails, the result has the
-// reasons in Lost.
+// Extract takes the XDR out of a document that no manifest describes. If it fails, the result has
+// the reasons in Lost.
 func Extract(doc []byte, o Options) (*Document, error) {
 	d := &Document{Mode: o.Mode}
 	if strings.HasPrefix(string(doc), "\xff\xfe") || strings.HasPrefix(string(doc), "\xfe\xff") {

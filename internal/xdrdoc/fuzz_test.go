@@ -78,8 +78,9 @@ func checkPlaced(t *testing.T, doc []byte, lines []Line) {
 // bare returns a text without blanks.
 func bare(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// TestExtractionTakesLinearTime extracts texts that would be slow with an unbounded look-ahead. Each
-// case is a megabyte or more and takes some ten milliseconds; in quadratic time it would take hours.
+// TestExtractionTakesLinearTime extracts texts that would be slow with an unbounded look-ahead.
+// Each case is a megabyte or more and takes some ten milliseconds; in quadratic time it would take
+// hours.
 func TestExtractionTakesLinearTime(t *testing.T) {
 	const n = 60_000
 	tests := []struct{ name, doc string }{

@@ -16,9 +16,9 @@ var (
 // enoughHeadings is the number of headings that identify a document. One could be in a comment.
 const enoughHeadings = 2
 
-// IsDocument reports whether a text is a protocol document and not an interface file: a marked line
-// begins a definition, or the text has tags of HTML or XML, fences of Markdown, or several headings.
-// A text with a zero byte is not a document.
+// IsDocument reports whether a text is a protocol document and not an interface file: a marked
+// line begins a definition, or the text has tags of HTML or XML, fences of Markdown, or several
+// headings. A text with a zero byte is not a document.
 func IsDocument(text []byte) bool {
 	if bytes.IndexByte(text, 0) >= 0 {
 		return false

@@ -22,7 +22,8 @@ var likeMark = regexp.MustCompile(`^[ \t]*(?:@|</?CODE\b|---|\+\+\+|===|>>>` +
 	`|/\*[ \t]*(?:FILE|BEGIN|END|START)(?:S|ED|NING)?\b.*[A-Za-z0-9_-]\.[xh]\b.*\*/$` +
 	`|/\*[ \t]*FILE[ \t]+[A-Z]+\b.*\*/$)`)
 
-// UnknownMarks returns the marked lines that look like marks between files, without the known marks.
+// UnknownMarks returns the marked lines that look like marks between files, without the known
+// marks.
 func UnknownMarks(lines []Line) []Mark {
 	var out []Mark
 	var sc scanner

@@ -13,8 +13,9 @@ const maxPlaced = 4096
 // empty line would separate a comment from its declaration.
 const outside = "\v\n"
 
-// Place returns a document's XDR as a text in which every token keeps its line and column. All else
-// is blank, and the text has as many lines as the document. The lines must be in the order of the document.
+// Place returns a document's XDR as a text in which every token keeps its line and column. All
+// else is blank, and the text has as many lines as the document. The lines must be in the order of
+// the document.
 func Place(doc []byte, lines []Line) []byte {
 	raw := RawLines(doc)
 	var out strings.Builder
