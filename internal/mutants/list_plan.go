@@ -49,7 +49,7 @@ var planMutants = []mutant{
 	{"words of a command are not quoted", "cmd/xdrgen/regenerate.go", "\t\twords = append(words, quoted(g.fromOutput(f)))\n", "\t\twords = append(words, g.fromOutput(f))\n", xdrgenTests},
 	{"the count of findings comes first", "cmd/xdrgen/findings.go", "\tvar err error\n\tswitch f.Format {\n\tcase \"json\":\n\t\terr = printJSON", "\tvar err error\n\tif f.Format == \"text\" {\n\t\tsummary(env.stderr, errors, warnings, hidden)\n\t\treturn f.write(env, notedOnce(shown), r)\n\t}\n\tswitch f.Format {\n\tcase \"json\":\n\t\terr = printJSON", xdrgenTests},
 	{"an error of writing names the temporary file", "cmd/xdrgen/gen.go", "\tdefer func() { err = ofFile(err, name) }()\n", "", xdrgenTests},
-	{"every file with three slashes is a document", "cmd/xdrgen/document.go", "if err != nil || !markedDefinition.Match(text) {", "if err != nil || !markedLine.Match(text) {", xdrgenTests},
+	{"every file with three slashes is a document", "internal/xdrdoc/looks.go", "if markedDefinition.Match(text) {", "if bytes.Contains(text, []byte(\"///\")) {", documentTests},
 	{"help is one column too wide", "internal/cli/fold.go", "+utf8.RuneCountInString(w) > room {", "+utf8.RuneCountInString(w) > room+1 {", cliTests},
 	{"help is filled across items", "internal/cli/fold.go", "trimmed == \"\" || len(next)-len(trimmed) != column ||", "trimmed == \"\" || len(next)-len(trimmed) < 2 ||", cliTests},
 	{"an example is folded without a backslash", "internal/cli/fold.go", "indent+4, width, ` \\`)", "indent+4, width, \"\")", cliTests},
