@@ -225,7 +225,7 @@ func TestFree(t *testing.T) {
 		args []string
 	}{
 		{"extract: open none.txt: no such file or directory\n", []string{"-doc", "none.txt"}},
-		{"found no XDR: no line begins with /// and none begins a definition\n", []string{"-doc", "spec/rfc8167.txt"}},
+		{"found no XDR: no line begins with ///, and no line begins a definition\n", []string{"-doc", "spec/rfc8167.txt"}},
 		{"found no line that begins with ///, which -mode marked needs; try -mode sections\n", []string{"-doc", "spec/" + docV1, "-mode", "marked"}},
 		{"section 99: no such heading; the document has 1 2", []string{"-doc", "spec/" + docV1, "-mode", "sections", "-section", "99"}},
 	}
