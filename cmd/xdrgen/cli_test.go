@@ -232,7 +232,10 @@ func TestGen(t *testing.T) {
 // TestNameClash checks that two names with the same Go name are reported at their positions in
 // the XDR, and that nothing is written (D3).
 func TestNameClash(t *testing.T) {
-	dir := writeFiles(t, map[string]string{"u.x": "struct two_words { int x; };\nstruct twoWords { int x; };\n"})
+	dir := writeFiles(t, map[string]string{
+		"u.x":    "struct two_words { int x; };\nstruct twoWords { int x; };\n",
+		"u.bind": "rename twoWords TwoWords\n", // without it, the second is TwoWords_
+	})
 	out := filepath.Join(dir, "out")
 	_, stderr, code := runCommand(t, "gen", "-o", out, "-package", "u", filepath.Join(dir, "u.x"))
 	if code != exitFindings || !strings.Contains(stderr, "go-name-clash") || !strings.Contains(stderr, "u.x:2:8:") {

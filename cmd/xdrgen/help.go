@@ -146,8 +146,10 @@ there are errors, it writes nothing.
                      renames it, and not to Version or Version1, the name of the constant alone
   -names             print a table of all XDR names and their Go names, and write no files. The column
                      why has rule, rename (by the sidecar or the flag) or collision (the name by the
-                     rules is taken; words or an underscore tell them apart). With -rpc, or the line "rpc"
-                     in the sidecar, also the client and the server of each version
+                     rules is taken; words or an underscore tell them apart). The kind list is the Go type
+                     of the linked list that a struct is on the wire, where the kind struct is one element.
+                     With -rpc, or the line "rpc" in the sidecar, also the client and the server of each
+                     version
   -format FORMAT     of the table of -names: text, json (see xdrgen help formats)
 `
 

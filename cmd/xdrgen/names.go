@@ -83,7 +83,7 @@ func recordedNames(file string, names []ir.Rename) error {
 		if err != nil || n.V != 1 || n.Type != "name" || n.Name == "" || !token.IsIdentifier(n.Go) {
 			return fmt.Errorf("%s:%d: found %s, expected a line that xdrgen gen -names -format json wrote", file, line, diag.Quote(strings.TrimSpace(l)))
 		}
-		if n.Kind != gonames.KindClient && n.Kind != gonames.KindServer {
+		if n.Kind != gonames.KindList && n.Kind != gonames.KindClient && n.Kind != gonames.KindServer {
 			recorded[n.Name] = n.Go
 		}
 	}

@@ -35,7 +35,7 @@ procedure   PROG.VERS.GET       ProcFetch   rename     t.x:4
 		t.Error("it writes files")
 	}
 
-	stdout, stderr, code = runCommand(t, "gen", "-names", "twice.x")
+	stdout, stderr, code = runCommand(t, "gen", "-names", "-rename", "A=A", "twice.x")
 	if code != exitFindings || !strings.Contains(stderr, "go-name-clash") || strings.Count(stdout, "\n") != 5 {
 		t.Errorf("names that collide: exit code %d, %s%s", code, stdout, stderr)
 	}

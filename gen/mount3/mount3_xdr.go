@@ -102,11 +102,23 @@ type Mount struct {
 // The bounds of Mount in bytes: least and largest size on the wire, memory for each byte of input.
 const MountMinSize, MountMaxSize, MountAmplification = 8, 1288, 1
 
+// MountList is the linked list that struct mountbody is on the wire, of one element or more.
+type MountList []Mount
+
+// The bounds of MountList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const MountListMinSize, MountListAmplification = 12, 16
+
 // Groups is typedef groups.
 type Groups []Name
 
 // The bounds of Groups in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const GroupsMinSize, GroupsAmplification = 4, 8
+
+// GroupList is the linked list that struct groupnode is on the wire, of one element or more.
+type GroupList []Name
+
+// The bounds of GroupList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const GroupListMinSize, GroupListAmplification = 8, 12
 
 // Exports is typedef exports.
 type Exports []Export
@@ -122,6 +134,12 @@ type Export struct {
 
 // The bounds of Export in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const ExportMinSize, ExportAmplification = 8, 6
+
+// ExportList is the linked list that struct exportnode is on the wire, of one element or more.
+type ExportList []Export
+
+// The bounds of ExportList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const ExportListMinSize, ExportListAmplification = 12, 16
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Handle) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
@@ -738,6 +756,97 @@ func (v *Mount) ResetXDR() { *v = Mount{} }
 func (v Mount) String() string { return text.String(&v, "mountbody") }
 
 // XDRSize returns the size of v on the wire, in bytes.
+func (v *MountList) XDRSize() int {
+	n := 4 * len(*v)
+	for i := range *v {
+		n += (*v)[i].XDRSize()
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *MountList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *MountList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *MountList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *MountList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *MountList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *MountList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *MountList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "mount3.MountList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, codec.In(err, "mount3.MountList:[]", i))
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *MountList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 48, off); err != nil {
+				return 0, codec.In(err, "mount3.MountList:")
+			}
+		}
+		p := &list[i]
+		if off, err = p.GetXDR(d, b, off); err != nil {
+			return 0, codec.In(err, "mount3.MountList:[]", i)
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "mount3.MountList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.MountList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *MountList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v MountList) String() string { return text.String(&v, "mountbody") }
+
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Groups) XDRSize() int {
 	n := 4 + 8*len(*v)
 	for i := range *v {
@@ -841,6 +950,115 @@ func (v *Groups) ResetXDR() { *v = (*v)[:0] }
 
 // String returns v as text, for logs.
 func (v Groups) String() string { return text.String(&v, "groups,node=0:gr_name,string") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *GroupList) XDRSize() int {
+	n := 8 * len(*v)
+	for i := range *v {
+		n += xdr.Padded(len((*v)[i]))
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *GroupList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *GroupList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *GroupList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *GroupList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *GroupList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *GroupList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *GroupList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "mount3.GroupList:"))
+	}
+	s := *v
+	for i := range s {
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if len(s[i]) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), 255, "mount3.GroupList:[]", i))
+		}
+		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+			return v.failXDR(e, codec.Full())
+		}
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
+		off += 4
+		off = codec.PutOpaque(b, off, s[i])
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *GroupList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 24, off); err != nil {
+				return 0, codec.In(err, "mount3.GroupList:")
+			}
+		}
+		p := &list[i]
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "mount3.GroupList:[]", i)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.GroupList:[]", i)
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.GroupList:[]", i)
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.GroupList:[]", i)
+		}
+		*p = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "mount3.GroupList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.GroupList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *GroupList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v GroupList) String() string { return text.String(&v, "groupnode,node=0:gr_name,string") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Exports) XDRSize() int {
@@ -1142,3 +1360,94 @@ func (v *Export) ResetXDR() {
 
 // String returns v as text, for logs.
 func (v Export) String() string { return text.String(&v, "exportnode") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *ExportList) XDRSize() int {
+	n := 4 * len(*v)
+	for i := range *v {
+		n += (*v)[i].XDRSize()
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *ExportList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *ExportList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *ExportList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *ExportList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *ExportList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *ExportList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *ExportList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "mount3.ExportList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, codec.In(err, "mount3.ExportList:[]", i))
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *ExportList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 48, off); err != nil {
+				return 0, codec.In(err, "mount3.ExportList:")
+			}
+		}
+		p := &list[i]
+		if off, err = p.GetXDR(d, b, off); err != nil {
+			return 0, codec.In(err, "mount3.ExportList:[]", i)
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "mount3.ExportList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "mount3.ExportList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *ExportList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v ExportList) String() string { return text.String(&v, "exportnode") }

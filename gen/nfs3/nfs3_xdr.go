@@ -1005,6 +1005,12 @@ type Entry struct {
 // The bounds of Entry in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const EntryMinSize, EntryAmplification = 20, 1
 
+// EntryList is the linked list that struct entry3 is on the wire, of one element or more.
+type EntryList []Entry
+
+// The bounds of EntryList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const EntryListMinSize, EntryListAmplification = 24, 7
+
 // DirList is struct dirlist3.
 type DirList struct {
 	Entries []Entry `xdr:"entries"`
@@ -1065,6 +1071,12 @@ type EntryPlus struct {
 
 // The bounds of EntryPlus in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const EntryPlusMinSize, EntryPlusAmplification = 28, 1
+
+// EntryPlusList is the linked list that struct entryplus3 is on the wire, of one element or more.
+type EntryPlusList []EntryPlus
+
+// The bounds of EntryPlusList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const EntryPlusListMinSize, EntryPlusListAmplification = 32, 21
 
 // DirListPlus is struct dirlistplus3.
 type DirListPlus struct {
@@ -6834,6 +6846,97 @@ func (v *Entry) ResetXDR() { *v = Entry{} }
 func (v Entry) String() string { return text.String(&v, "entry3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
+func (v *EntryList) XDRSize() int {
+	n := 4 * len(*v)
+	for i := range *v {
+		n += (*v)[i].XDRSize()
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *EntryList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *EntryList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *EntryList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *EntryList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *EntryList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs3.EntryList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, codec.In(err, "nfs3.EntryList:[]", i))
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 40, off); err != nil {
+				return 0, codec.In(err, "nfs3.EntryList:")
+			}
+		}
+		p := &list[i]
+		if off, err = p.GetXDR(d, b, off); err != nil {
+			return 0, codec.In(err, "nfs3.EntryList:[]", i)
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs3.EntryList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.EntryList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *EntryList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v EntryList) String() string { return text.String(&v, "entry3") }
+
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *DirList) XDRSize() int {
 	n := 8 + 24*len(v.Entries)
 	for i := range v.Entries {
@@ -7262,6 +7365,97 @@ func (v *EntryPlus) ResetXDR() { *v = EntryPlus{} }
 
 // String returns v as text, for logs.
 func (v EntryPlus) String() string { return text.String(&v, "entryplus3") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *EntryPlusList) XDRSize() int {
+	n := 4 * len(*v)
+	for i := range *v {
+		n += (*v)[i].XDRSize()
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *EntryPlusList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *EntryPlusList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *EntryPlusList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *EntryPlusList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *EntryPlusList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *EntryPlusList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *EntryPlusList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs3.EntryPlusList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, codec.In(err, "nfs3.EntryPlusList:[]", i))
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *EntryPlusList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 168, off); err != nil {
+				return 0, codec.In(err, "nfs3.EntryPlusList:")
+			}
+		}
+		p := &list[i]
+		if off, err = p.GetXDR(d, b, off); err != nil {
+			return 0, codec.In(err, "nfs3.EntryPlusList:[]", i)
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs3.EntryPlusList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs3.EntryPlusList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *EntryPlusList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v EntryPlusList) String() string { return text.String(&v, "entryplus3") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirListPlus) XDRSize() int {

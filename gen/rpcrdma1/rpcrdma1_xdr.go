@@ -31,6 +31,12 @@ type ReadChunk struct {
 // ReadChunkFixedSize is the size of every ReadChunk on the wire, in bytes.
 const ReadChunkFixedSize = 20
 
+// ReadList is the linked list that struct xdr_read_list is on the wire, of one element or more.
+type ReadList []ReadChunk
+
+// The bounds of ReadList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const ReadListMinSize, ReadListAmplification = 24, 1
+
 // WriteChunk is struct xdr_write_chunk.
 type WriteChunk struct {
 	Target []Segment `xdr:"target"`
@@ -38,6 +44,12 @@ type WriteChunk struct {
 
 // The bounds of WriteChunk in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const WriteChunkMinSize, WriteChunkAmplification = 4, 1
+
+// WriteList is the linked list that struct xdr_write_list is on the wire, of one element or more.
+type WriteList []WriteChunk
+
+// The bounds of WriteList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const WriteListMinSize, WriteListAmplification = 8, 12
 
 // Proc is enum rdma_proc.
 type Proc int32
@@ -256,6 +268,99 @@ func (v *ReadChunk) ResetXDR() { *v = ReadChunk{} }
 func (v ReadChunk) String() string { return text.String(&v, "xdr_read_chunk") }
 
 // XDRSize returns the size of v on the wire, in bytes.
+func (v *ReadList) XDRSize() int { return 24 * len(*v) }
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *ReadList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *ReadList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *ReadList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *ReadList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *ReadList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *ReadList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcrdma1.ReadList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if codec.Lacks(b, off, 20) {
+			return v.failXDR(e, codec.Full())
+		}
+		w := b[off : off+20 : off+20]
+		binary.BigEndian.PutUint32(w[0:4], p.Position)
+		binary.BigEndian.PutUint32(w[4:8], p.Target.Handle)
+		binary.BigEndian.PutUint32(w[8:12], p.Target.Length)
+		binary.BigEndian.PutUint64(w[12:20], p.Target.Offset)
+		off += 20
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.ExtendFixed(d, v, 24, b, off, 24); err != nil {
+				return 0, codec.In(err, "rpcrdma1.ReadList:")
+			}
+		}
+		p := &list[i]
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma1.ReadList:[].Position", i)
+		}
+		w := b[off : off+24 : off+24]
+		p.Position = binary.BigEndian.Uint32(w[0:4])
+		p.Target.Handle = binary.BigEndian.Uint32(w[4:8])
+		p.Target.Length = binary.BigEndian.Uint32(w[8:12])
+		p.Target.Offset = binary.BigEndian.Uint64(w[12:20])
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.ReadList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *ReadList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v ReadList) String() string { return text.String(&v, "xdr_read_list,node=0:entry") }
+
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
 
 // EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
@@ -334,6 +439,131 @@ func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
 
 // String returns v as text, for logs.
 func (v WriteChunk) String() string { return text.String(&v, "xdr_write_chunk") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *WriteList) XDRSize() int {
+	n := 8 * len(*v)
+	for i := range *v {
+		n += 16 * len((*v)[i].Target)
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *WriteList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *WriteList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *WriteList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *WriteList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *WriteList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *WriteList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcrdma1.WriteList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if uint64(len(p.Target)) > math.MaxUint32 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Target)), math.MaxUint32, "rpcrdma1.WriteList:[].Target", i))
+		}
+		if codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.Full())
+		}
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Target)))
+		off += 4
+		s2 := p.Target
+		for i2 := range s2 {
+			p2 := &s2[i2]
+			if codec.Lacks(b, off, 16) {
+				return v.failXDR(e, codec.Full())
+			}
+			w := b[off : off+16 : off+16]
+			binary.BigEndian.PutUint32(w[0:4], p2.Handle)
+			binary.BigEndian.PutUint32(w[4:8], p2.Length)
+			binary.BigEndian.PutUint64(w[8:16], p2.Offset)
+			off += 16
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 24, off); err != nil {
+				return 0, codec.In(err, "rpcrdma1.WriteList:")
+			}
+		}
+		p := &list[i]
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.WriteList:[].Target", i)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteList:[].Target", i)
+		}
+		if err = codec.Resize(d, &p.Target, int(n), 16, off); err != nil {
+			return 0, codec.In(err, "rpcrdma1.WriteList:[].Target", i)
+		}
+		s := p.Target
+		for i2 := range s {
+			p2 := &s[i2]
+			w := b[off : off+16 : off+16]
+			p2.Handle = binary.BigEndian.Uint32(w[0:4])
+			p2.Length = binary.BigEndian.Uint32(w[4:8])
+			p2.Offset = binary.BigEndian.Uint64(w[8:16])
+			off += 16
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma1.WriteList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma1.WriteList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *WriteList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v WriteList) String() string { return text.String(&v, "xdr_write_list,node=0:entry") }
 
 // String returns the XDR name of v, such as RDMA_MSG. Without a name, it is rdma_proc(NUMBER).
 func (v Proc) String() string {

@@ -496,6 +496,35 @@ func (v ReadSegmentView) Target() SegmentView {
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
 // by the default rules. It does not use v, which may be nil.
+func (v *ReadList) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *ReadList) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	more := uint32(1)
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 24) {
+			return 0, codec.Short(b, off, 24, "rpcrdma2.ReadList:[].Position", i)
+		}
+		w := b[off : off+24 : off+24]
+		more = binary.BigEndian.Uint32(w[20:24])
+		off += 24
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.ReadList:")
+	}
+	return off, nil
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
 func (v *WriteChunk) CheckXDR(b []byte) (n int, err error) {
 	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
 	if e != nil {
@@ -533,6 +562,43 @@ func (v WriteChunkView) Target() iter.Seq2[int, SegmentView] {
 			}
 		}
 	}
+}
+
+// CheckXDR returns the size of the value at the front of b, or the error of decoding it
+// by the default rules. It does not use v, which may be nil.
+func (v *WriteList) CheckXDR(b []byte) (n int, err error) {
+	n, e := v.SkipXDR(new(xdr.Checker), b, 0)
+	if e != nil {
+		err = e
+	}
+	return
+}
+
+// SkipXDR checks the value in b at off and returns the next offset. Only generated code calls it.
+func (v *WriteList) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
+	more := uint32(1)
+	i := 0
+	for more == 1 || more > 1 && !codec.Refuses(c, xdr.CodeBool) {
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.WriteList:[].Target", i)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if uint64(n)*16 > uint64(len(b)-off) {
+			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteList:[].Target", i)
+		}
+		off += int(n) * 16
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcrdma2.WriteList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcrdma2.WriteList:")
+	}
+	return off, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it

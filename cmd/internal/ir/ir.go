@@ -134,6 +134,19 @@ func (l Label) Word() uint32 {
 type List struct {
 	Elem []*Field // the fields of an element, in wire order
 	Next *Field   // the pointer: always the last field
+
+	// Single says that Elem is one field which can stand for the element: it does not lead back to
+	// the node by lists, arrays and typedefs alone.
+	Single bool
+
+	// Whole is a typedef of the list, with an element at least, that the node's name stands for on
+	// the wire. No text declares it, so that it is in no Decls of a unit.
+	Whole *Decl
+}
+
+// IsList reports whether d is the typedef Whole of a node.
+func (d *Decl) IsList() bool {
+	return d.Kind == Typedef && d.Type.Kind == ListHead && d.Type.Ref.List.Whole == d
 }
 
 // Kind is the kind of a type.

@@ -29,7 +29,10 @@ func findLists(u *unit) {
 		case last == 0:
 			d.NotList = "it has no field besides the pointer to the next node"
 		default:
-			d.List = &ir.List{Elem: d.Fields[:last:last], Next: d.Fields[last]}
+			d.List = &ir.List{Elem: d.Fields[:last:last], Next: d.Fields[last], Whole: &ir.Decl{
+				Kind: ir.Typedef, Name: d.Name, Pos: d.Pos, Import: d.Import, Anon: true,
+				Type: &ir.Type{Kind: ir.ListHead, Ref: d, Pos: d.Pos},
+			}}
 		}
 	}
 	for _, d := range u.decls {
@@ -37,6 +40,51 @@ func findLists(u *unit) {
 			toList(use.Type)
 		}
 	}
+	findSingles(u)
+}
+
+// findSingles finds the nodes with one field and the pointer whose elements can be that field.
+// From each such node and each typedef, lists, arrays and typedefs lead to one other at most, so
+// that a walk meets each once.
+func findSingles(u *unit) {
+	walks := map[*ir.Decl]int{} // the walk that met the declaration
+	for i, first := range u.decls {
+		d := first
+		for ; d != nil && walks[d] == 0; d = leadsTo(d) {
+			walks[d] = i + 1
+			if d.List != nil {
+				d.List.Single = len(d.List.Elem) == 1
+			}
+		}
+		// A circle that this walk has closed.
+		for c := d; c != nil && walks[c] == i+1; c = leadsTo(c) {
+			walks[c] = len(u.decls) + 1
+			if c.List != nil {
+				c.List.Single = false
+			}
+		}
+	}
+}
+
+// leadsTo follows lists and arrays from d, a typedef, or a node with one field and the pointer, and
+// returns the first other one of these, or nil. For other declarations it returns nil.
+func leadsTo(d *ir.Decl) *ir.Decl {
+	var t *ir.Type
+	switch {
+	case d.Kind == ir.Typedef:
+		t = d.Type
+	case d.List != nil && len(d.List.Elem) == 1:
+		t = d.List.Elem[0].Type
+	default:
+		return nil
+	}
+	for t.Elem != nil {
+		t = t.Elem
+	}
+	if r := t.Ref; r != nil && (r.Kind == ir.Typedef || r.List != nil && len(r.List.Elem) == 1) {
+		return r
+	}
+	return nil
 }
 
 // pointsTo returns the struct that t, possibly by typedefs, is a pointer to, or nil.

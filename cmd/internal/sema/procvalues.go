@@ -31,15 +31,8 @@ func procValues(u *unit) {
 	}
 }
 
-// procValue returns t if a stub can name it, or else a typedef of t. For a pointer to a type that
-// contains itself, which can have no methods in Go, it declares a struct with one field: the bytes
-// on the wire are the same.
+// procValue returns t if a stub can name it, or else a typedef of t.
 func procValue(u *unit, p *ir.Proc, suffix string, t *ir.Type, doc string) *ir.Type {
-	if isPointer(t) {
-		d := u.made(p, ir.Struct, suffix, doc+" of procedure "+p.Name+".")
-		d.Fields = []*ir.Field{{Name: "value", Pos: p.Pos, Type: t}}
-		return &ir.Type{Kind: ir.Ref, Ref: d, Pos: t.Pos}
-	}
 	switch t.Kind {
 	case ir.Bool, ir.Int, ir.Uint, ir.Hyper, ir.Uhyper, ir.Ref:
 		return t
@@ -47,18 +40,6 @@ func procValue(u *unit, p *ir.Proc, suffix string, t *ir.Type, doc string) *ir.T
 	d := u.made(p, ir.Typedef, suffix, doc+" of procedure "+p.Name+".")
 	d.Type = t
 	return &ir.Type{Kind: ir.Ref, Ref: d, Pos: t.Pos}
-}
-
-// isPointer reports whether the Go type of t is a pointer: t is optional, and its value contains
-// itself. findRecursion has found these types.
-func isPointer(t *ir.Type) bool {
-	t = t.Underlying()
-	if t.Kind != ir.Optional {
-		return false
-	}
-	for t = t.Elem.Underlying(); t.Kind == ir.FixedArray; t = t.Elem.Underlying() {
-	}
-	return t.Kind == ir.Ref && t.Ref.Recursive
 }
 
 // made declares a type for procedure p.

@@ -113,7 +113,6 @@ func (c *compiler) compile(u *unit) {
 	if !u.broken {
 		findLists(u)
 		if c.o.Stubs || u.side.bind.RPC {
-			findRecursion(u) // procValues asks for it, and declares more types
 			procValues(u)
 		}
 		findBases(u)

@@ -104,6 +104,9 @@ func sizeUnit(u *unit, recursive []*ir.Decl) {
 		for use := range d.Types() {
 			s.typ(use.Type)
 		}
+		if d.List != nil {
+			d.List.Whole.Size = s.typ(d.List.Whole.Type)
+		}
 	}
 }
 

@@ -2684,6 +2684,12 @@ type Entry struct {
 // The bounds of Entry in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
 const EntryMinSize, EntryAmplification = 20, 1
 
+// EntryList is the linked list that struct entry4 is on the wire, of one element or more.
+type EntryList []Entry
+
+// The bounds of EntryList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const EntryListMinSize, EntryListAmplification = 24, 14
+
 // DirList is struct dirlist4.
 type DirList struct {
 	Entries []Entry `xdr:"entries"`
@@ -22427,6 +22433,97 @@ func (v *Entry) ResetXDR() {
 
 // String returns v as text, for logs.
 func (v Entry) String() string { return text.String(&v, "entry4") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *EntryList) XDRSize() int {
+	n := 4 * len(*v)
+	for i := range *v {
+		n += (*v)[i].XDRSize()
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *EntryList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *EntryList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *EntryList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *EntryList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *EntryList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42.EntryList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if off, err = p.PutXDR(nil, b, off); err != nil {
+			return v.failXDR(e, codec.In(err, "nfs42.EntryList:[]", i))
+		}
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 80, off); err != nil {
+				return 0, codec.In(err, "nfs42.EntryList:")
+			}
+		}
+		p := &list[i]
+		if off, err = p.GetXDR(d, b, off); err != nil {
+			return 0, codec.In(err, "nfs42.EntryList:[]", i)
+		}
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "nfs42.EntryList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "nfs42.EntryList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *EntryList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v EntryList) String() string { return text.String(&v, "entry4") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *DirList) XDRSize() int {

@@ -68,6 +68,12 @@ type Mapping struct {
 // The bounds of Mapping in bytes: least and largest size on the wire, memory for each byte of input.
 const MappingMinSize, MappingMaxSize, MappingAmplification = 20, 788, 1
 
+// List is the linked list that struct rpcb_list is on the wire, of one element or more.
+type List []Mapping
+
+// The bounds of List in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const ListMinSize, ListAmplification = 24, 14
+
 // Mappings is typedef rpcb_list_ptr.
 type Mappings []Mapping
 
@@ -88,6 +94,12 @@ type Entry struct {
 // The bounds of Entry in bytes: least and largest size on the wire, memory for each byte of input.
 const EntryMinSize, EntryMaxSize, EntryAmplification = 20, 1044, 1
 
+// EntryList is the linked list that struct rpcb_entry_list is on the wire, of one element or more.
+type EntryList []Entry
+
+// The bounds of EntryList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const EntryListMinSize, EntryListAmplification = 24, 18
+
 // Entries is typedef rpcb_entry_list_ptr.
 type Entries []Entry
 
@@ -106,6 +118,12 @@ type PortMapping struct {
 
 // PortMappingFixedSize is the size of every PortMapping on the wire, in bytes.
 const PortMappingFixedSize = 16
+
+// PmapList is the linked list that struct pmap_list is on the wire, of one element or more.
+type PmapList []PortMapping
+
+// The bounds of PmapList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
+const PmapListMinSize, PmapListAmplification = 20, 1
 
 // PortMappings is typedef pmap_list_ptr.
 type PortMappings []PortMapping
@@ -331,6 +349,160 @@ func (v *Mapping) ResetXDR() { *v = Mapping{} }
 
 // String returns v as text, for logs.
 func (v Mapping) String() string { return text.String(&v, "rpcb") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *List) XDRSize() int {
+	n := 24 * len(*v)
+	for i := range *v {
+		n += xdr.Padded(len((*v)[i].NetID)) + xdr.Padded(len((*v)[i].Addr)) + xdr.Padded(len((*v)[i].Owner))
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *List) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
+func (v *List) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
+func (v *List) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
+func (v *List) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *List) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *List) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *List) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcbind.List:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if len(p.NetID) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(p.NetID)), 255, "rpcbind.List:[].NetID", i))
+		}
+		if len(p.Addr) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+12, uint64(len(p.Addr)), 255, "rpcbind.List:[].Addr", i))
+		}
+		if len(p.Owner) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+16, uint64(len(p.Owner)), 255, "rpcbind.List:[].Owner", i))
+		}
+		if codec.Lacks(b, off, 20+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
+			return v.failXDR(e, codec.Full())
+		}
+		w := b[off : off+12 : off+12]
+		binary.BigEndian.PutUint32(w[0:4], p.Prog)
+		binary.BigEndian.PutUint32(w[4:8], p.Vers)
+		binary.BigEndian.PutUint32(w[8:12], uint32(len(p.NetID)))
+		off += 12
+		off = codec.PutOpaque(b, off, p.NetID)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Addr)))
+		off += 4
+		off = codec.PutOpaque(b, off, p.Addr)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Owner)))
+		off += 4
+		off = codec.PutOpaque(b, off, p.Owner)
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 80, off); err != nil {
+				return 0, codec.In(err, "rpcbind.List:")
+			}
+		}
+		p := &list[i]
+		if codec.Lacks(b, off, 12) {
+			return 0, codec.Short(b, off, 12, "rpcbind.List:[].Prog", i)
+		}
+		w := b[off : off+12 : off+12]
+		p.Prog = binary.BigEndian.Uint32(w[0:4])
+		p.Vers = binary.BigEndian.Uint32(w[4:8])
+		n := binary.BigEndian.Uint32(w[8:12])
+		off += 12
+		if n > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.List:[].NetID", i)
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.List:[].NetID", i)
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.List:[].NetID", i)
+		}
+		p.NetID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.List:[].Addr", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n2 > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.List:[].Addr", i)
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.List:[].Addr", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.List:[].Addr", i)
+		}
+		p.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+		off += xdr.Padded(int(n2))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.List:[].Owner", i)
+		}
+		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n3 > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.List:[].Owner", i)
+		}
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.List:[].Owner", i)
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.List:[].Owner", i)
+		}
+		p.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
+		off += xdr.Padded(int(n3))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.List:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.List:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *List) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v List) String() string { return text.String(&v, "rpcb_list,node=0:rpcb_map") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *Mappings) XDRSize() int {
@@ -620,6 +792,186 @@ func (v *Entry) ResetXDR() { *v = Entry{} }
 func (v Entry) String() string { return text.String(&v, "rpcb_entry") }
 
 // XDRSize returns the size of v on the wire, in bytes.
+func (v *EntryList) XDRSize() int {
+	n := 24 * len(*v)
+	for i := range *v {
+		n += xdr.Padded(len((*v)[i].Addr)) + xdr.Padded(len((*v)[i].NetID)) + xdr.Padded(len((*v)[i].Family)) + xdr.Padded(len((*v)[i].Proto))
+	}
+	return n
+}
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *EntryList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *EntryList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *EntryList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *EntryList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *EntryList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcbind.EntryList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if len(p.Addr) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Addr)), 255, "rpcbind.EntryList:[].Addr", i))
+		}
+		if len(p.NetID) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+4, uint64(len(p.NetID)), 255, "rpcbind.EntryList:[].NetID", i))
+		}
+		if len(p.Family) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+12, uint64(len(p.Family)), 255, "rpcbind.EntryList:[].Family", i))
+		}
+		if len(p.Proto) > 255 {
+			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+16, uint64(len(p.Proto)), 255, "rpcbind.EntryList:[].Proto", i))
+		}
+		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+xdr.Padded(len(p.Proto))) {
+			return v.failXDR(e, codec.Full())
+		}
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Addr)))
+		off += 4
+		off = codec.PutOpaque(b, off, p.Addr)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NetID)))
+		off += 4
+		off = codec.PutOpaque(b, off, p.NetID)
+		w := b[off : off+8 : off+8]
+		binary.BigEndian.PutUint32(w[0:4], p.Semantics)
+		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Family)))
+		off += 8
+		off = codec.PutOpaque(b, off, p.Family)
+		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Proto)))
+		off += 4
+		off = codec.PutOpaque(b, off, p.Proto)
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.Extend(d, v, 104, off); err != nil {
+				return 0, codec.In(err, "rpcbind.EntryList:")
+			}
+		}
+		p := &list[i]
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.EntryList:[].Addr", i)
+		}
+		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.EntryList:[].Addr", i)
+		}
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.EntryList:[].Addr", i)
+		}
+		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.EntryList:[].Addr", i)
+		}
+		p.Addr = codec.Bytes(d, b[off:off+int(n):off+int(n)])
+		off += xdr.Padded(int(n))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.EntryList:[].NetID", i)
+		}
+		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n2 > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.EntryList:[].NetID", i)
+		}
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.EntryList:[].NetID", i)
+		}
+		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.EntryList:[].NetID", i)
+		}
+		p.NetID = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
+		off += xdr.Padded(int(n2))
+		if codec.Lacks(b, off, 8) {
+			return 0, codec.Short(b, off, 8, "rpcbind.EntryList:[].Semantics", i)
+		}
+		w := b[off : off+8 : off+8]
+		p.Semantics = binary.BigEndian.Uint32(w[0:4])
+		n3 := binary.BigEndian.Uint32(w[4:8])
+		off += 8
+		if n3 > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.EntryList:[].Family", i)
+		}
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.EntryList:[].Family", i)
+		}
+		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.EntryList:[].Family", i)
+		}
+		p.Family = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
+		off += xdr.Padded(int(n3))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.EntryList:[].Proto", i)
+		}
+		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		if n4 > 255 {
+			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 255, "rpcbind.EntryList:[].Proto", i)
+		}
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
+			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "rpcbind.EntryList:[].Proto", i)
+		}
+		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "rpcbind.EntryList:[].Proto", i)
+		}
+		p.Proto = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
+		off += xdr.Padded(int(n4))
+		if codec.Lacks(b, off, 4) {
+			return 0, codec.Short(b, off, 4, "rpcbind.EntryList:")
+		}
+		more = binary.BigEndian.Uint32(b[off : off+4 : off+4])
+		off += 4
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.EntryList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *EntryList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v EntryList) String() string { return text.String(&v, "rpcb_entry_list,node=0:rpcb_entry_map") }
+
+// XDRSize returns the size of v on the wire, in bytes.
 func (v *Entries) XDRSize() int {
 	n := 4 + 24*len(*v)
 	for i := range *v {
@@ -853,6 +1205,99 @@ func (v *PortMapping) ResetXDR() { *v = PortMapping{} }
 
 // String returns v as text, for logs.
 func (v PortMapping) String() string { return text.String(&v, "pmap") }
+
+// XDRSize returns the size of v on the wire, in bytes.
+func (v *PmapList) XDRSize() int { return 20 * len(*v) }
+
+// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
+func (v *PmapList) EncodeXDR(e *xdr.Encoder) (err error) {
+	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
+	return
+}
+func (v *PmapList) DecodeXDR(d *xdr.Decoder) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+func (v *PmapList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
+func (v *PmapList) AppendBinary(b []byte) ([]byte, error) {
+	e := xdr.NewEncoder(b)
+	return codec.Output(e, v.EncodeXDR(e))
+}
+func (v *PmapList) UnmarshalBinary(b []byte) error {
+	d := codec.From(b)
+	return codec.All(d, v.DecodeXDR(d))
+}
+func (v *PmapList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
+}
+
+// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
+func (v *PmapList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	if len(*v) == 0 {
+		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcbind.PmapList:"))
+	}
+	s := *v
+	for i := range s {
+		p := &s[i]
+		if i > 0 {
+			if codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.Full())
+			}
+			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
+			off += 4
+		}
+		if codec.Lacks(b, off, 16) {
+			return v.failXDR(e, codec.Full())
+		}
+		w := b[off : off+16 : off+16]
+		binary.BigEndian.PutUint32(w[0:4], p.Prog)
+		binary.BigEndian.PutUint32(w[4:8], p.Vers)
+		binary.BigEndian.PutUint32(w[8:12], p.Prot)
+		binary.BigEndian.PutUint32(w[12:16], p.Port)
+		off += 16
+	}
+	if codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.Full())
+	}
+	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
+	off += 4
+	return off, nil
+}
+
+func (v *PmapList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	more := uint32(1)
+	list, i := (*v)[:cap(*v)], 0
+	for more == 1 || more > 1 && !codec.Refuses(&d.Rules, xdr.CodeBool) {
+		if i == len(list) {
+			if list, err = codec.ExtendFixed(d, v, 16, b, off, 20); err != nil {
+				return 0, codec.In(err, "rpcbind.PmapList:")
+			}
+		}
+		p := &list[i]
+		if codec.Lacks(b, off, 20) {
+			return 0, codec.Short(b, off, 20, "rpcbind.PmapList:[].Prog", i)
+		}
+		w := b[off : off+20 : off+20]
+		p.Prog = binary.BigEndian.Uint32(w[0:4])
+		p.Vers = binary.BigEndian.Uint32(w[4:8])
+		p.Prot = binary.BigEndian.Uint32(w[8:12])
+		p.Port = binary.BigEndian.Uint32(w[12:16])
+		more = binary.BigEndian.Uint32(w[16:20])
+		off += 20
+		i++
+	}
+	if more != 0 {
+		return 0, codec.Fail(xdr.CodeBool, off-4, uint64(more), 1, "rpcbind.PmapList:")
+	}
+	*v = (*v)[:i]
+	return off, nil
+}
+
+// ResetXDR empties v and keeps the capacity of its slices.
+func (v *PmapList) ResetXDR() { *v = (*v)[:0] }
+
+// String returns v as text, for logs.
+func (v PmapList) String() string { return text.String(&v, "pmap_list,node=0:map") }
 
 // XDRSize returns the size of v on the wire, in bytes.
 func (v *PortMappings) XDRSize() int { return 4 + 20*len(*v) }

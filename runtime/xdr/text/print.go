@@ -36,8 +36,10 @@ func String(v any, tag string) string {
 	t := describe.Parse(tag)
 	var p printer
 	p.out.Grow(usual)
-	if value.Kind() == reflect.Struct && !describe.Of(value.Type()).Optional {
-		p.write(t.Name)
+	if value.Kind() == reflect.Struct {
+		if s := describe.Of(value.Type()); !s.Optional && !s.Whole {
+			p.write(t.Name)
+		}
 	}
 	p.value(value, &t)
 	return p.out.String()
@@ -125,6 +127,8 @@ func (p *printer) structure(v reflect.Value, t *describe.Tag) {
 		p.write("absent")
 	case s.Optional:
 		p.value(v.Field(0), t)
+	case s.Whole:
+		p.value(v.Field(0), &s.Fields[0])
 	case s.Switch >= 0:
 		p.union(v, s)
 	default:

@@ -61,6 +61,11 @@ type all struct {
 	}
 }
 
+// pointerTo is a typedef of a pointer.
+type pointerTo struct {
+	Value *int32 `xdr:"number,whole"`
+}
+
 func TestString(t *testing.T) {
 	seven := int32(7)
 	at := &seven
@@ -91,6 +96,8 @@ func TestString(t *testing.T) {
 		{&[]int64{1, 2, 3, 4, 5, 6, 7, 8}, "list", "[1, 2, 3, 4, 5, 6, 7, 8]"},
 		{&[]int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, "list", "[1, 2, 3, 4, 5, 6, 7, 8, 2 more]"},
 		{&optional[bool]{true, true}, "maybe", "true"},
+		{&pointerTo{}, "number", "absent"},
+		{&pointerTo{at}, "number", "7"},
 		{(*reply)(nil), "reply", "<nil>"},
 		{nil, "reply", "<nil>"},
 		{reply{}, "reply", "reply{status: OK, data: 0 bytes}"},

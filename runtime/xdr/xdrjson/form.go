@@ -60,6 +60,15 @@ type field struct {
 // nullable reports whether a value can be null.
 func (f *form) nullable() bool { return f.kind == optional || f.kind == pointer }
 
+// content returns the value to convert, and its tag: v, or the field of v if v is the struct for a
+// typedef of a pointer.
+func content(v reflect.Value, tag string) (reflect.Value, string) {
+	if v.Kind() == reflect.Struct && describe.Of(v.Type()).Whole {
+		return v.Field(0), v.Type().Field(0).Tag.Get("xdr")
+	}
+	return v, tag
+}
+
 // formOf returns the form of a type. tag describes it as the tag of a field would, if it is not a
 // struct.
 func formOf(t reflect.Type, tag string) (*form, error) {

@@ -17,7 +17,8 @@ func Unmarshal(data []byte, v Value, tag string) error {
 	if p.IsNil() {
 		return fmt.Errorf("xdrjson: found a nil %s, expected a pointer to a value", p.Type())
 	}
-	f, err := formOf(p.Type().Elem(), tag)
+	value, tag := content(p.Elem(), tag)
+	f, err := formOf(value.Type(), tag)
 	if err != nil {
 		return err
 	}
@@ -26,8 +27,8 @@ func Unmarshal(data []byte, v Value, tag string) error {
 		fault = &Error{Offset: err.Offset, Message: err.Message, Rule: "RFC 8259"}
 	} else {
 		r, start := reader{in}, in.Place()
-		p.Elem().SetZero()
-		if fault = r.value(f, p.Elem()); fault == nil {
+		value.SetZero()
+		if fault = r.value(f, value); fault == nil {
 			_, err := v.AppendBinary(nil) // RFC 4506 §4: bounds, enumerators
 			fault = r.invalid(f, start, err)
 		}

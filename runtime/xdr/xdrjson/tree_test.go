@@ -20,6 +20,33 @@ type tree struct {
 	Choice choice                           `xdr:"choice"`
 }
 
+// root is a typedef of a pointer to a tree.
+type root struct {
+	Value *tree `xdr:"root,whole"`
+}
+
+func (r *root) XDRSize() int {
+	if r.Value == nil {
+		return 4
+	}
+	return 4 + r.Value.size()
+}
+
+func (*root) EncodeXDR(*xdr.Encoder) error { return nil }
+func (*root) DecodeXDR(*xdr.Decoder) error { return nil }
+
+func (r *root) AppendBinary(b []byte) ([]byte, error) {
+	b = binary.BigEndian.AppendUint32(b, codec.Word(r.Value != nil))
+	if r.Value == nil {
+		return b, nil
+	}
+	b, err := r.Value.AppendBinary(b)
+	if err != nil {
+		return b, codec.In(err, "test.root:")
+	}
+	return b, nil
+}
+
 type choice struct {
 	Big  bool  `xdr:"big,switch,case=0"`
 	Tree *tree `xdr:"tree,case=1,pointer"`

@@ -19,12 +19,13 @@ func Marshal(v Value, tag string) ([]byte, error) {
 	if p.IsNil() {
 		return nil, fmt.Errorf("xdrjson: found a nil %s, expected a value", p.Type())
 	}
-	f, err := formOf(p.Type().Elem(), tag)
+	value, tag := content(p.Elem(), tag)
+	f, err := formOf(value.Type(), tag)
 	if err != nil {
 		return nil, err
 	}
 	w := writer{}
-	if !w.value(f, p.Elem()) {
+	if !w.value(f, value) {
 		return nil, &Error{
 			Type:    p.Type().Elem().String(),
 			Message: fmt.Sprintf("found a value nested deeper than %d in JSON, or a cycle of pointers, expected at most that", jsontext.MaxDepth),

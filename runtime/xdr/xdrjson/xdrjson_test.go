@@ -257,3 +257,35 @@ func FuzzUnmarshal(f *testing.F) {
 		}
 	})
 }
+
+// TestTypedefOfAPointer converts the struct for a typedef of a pointer: it has the pointer's JSON,
+// and errors have the place in it.
+func TestTypedefOfAPointer(t *testing.T) {
+	var r root
+	if text, err := xdrjson.Marshal(&r, "root"); err != nil || string(text) != "null" {
+		t.Errorf("absent: %s, %v", text, err)
+	}
+	r.Value = &tree{Pair: [2]int64{1, 2}}
+	inner, err := xdrjson.Marshal(r.Value, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := xdrjson.Marshal(&r, "")
+	if err != nil || !bytes.Equal(text, inner) {
+		t.Errorf("got %s, %v, want %s", text, err, inner)
+	}
+	var back root
+	if err := xdrjson.Unmarshal(text, &back, "root"); err != nil || back.Value == nil || back.Value.Pair != r.Value.Pair {
+		t.Errorf("got %+v, %v", back.Value, err)
+	}
+	if err := xdrjson.Unmarshal([]byte("null"), &back, "root"); err != nil || back.Value != nil {
+		t.Errorf("null: got %+v, %v", back.Value, err)
+	}
+	r.Value.Kids = make([]tree, 2)
+	text, _ = xdrjson.Marshal(&r, "")
+	four := bytes.Replace(text, []byte(`"kids":[`), []byte(`"kids":[`+string(inner)+","+string(inner)+","), 1)
+	var fault *xdrjson.Error
+	if err := xdrjson.Unmarshal(four, &back, "root"); !errors.As(err, &fault) || fault.Path != "kids" {
+		t.Errorf("too many kids: %v", err)
+	}
+}

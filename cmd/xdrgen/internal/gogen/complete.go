@@ -25,7 +25,7 @@ func (g *gen) incomplete(files ...*gofile.Assembly) error {
 			"This is a fault of xdrgen: report it with the file", d.Pos.File.Name, what, d.Name, d.Pos.Position().Line)
 	}
 	methods := g.methodsOfAll()
-	for _, d := range g.unit.Decls {
+	for _, d := range named(g.unit) {
 		if !declared(d) {
 			continue
 		}
@@ -34,7 +34,7 @@ func (g *gen) incomplete(files ...*gofile.Assembly) error {
 		case !ok:
 			return lacks(d, "type "+name)
 		case c.Alias:
-			continue // of a type with methods, or of a pointer
+			continue // of a type with methods
 		}
 		for _, m := range methods {
 			if _, ok := written[name+"."+m]; !ok {
@@ -48,8 +48,20 @@ func (g *gen) incomplete(files ...*gofile.Assembly) error {
 	return nil
 }
 
-// declared reports whether Go has a type for d: not for a list of single values, which is a slice,
-// and not for a name of a built-in type.
+// named returns what the names of a unit stand for: its declarations, and the lists of the nodes.
+func named(u *ir.Unit) []*ir.Decl {
+	var out []*ir.Decl
+	for _, d := range u.Decls {
+		out = append(out, d)
+		if d.List != nil {
+			out = append(out, d.List.Whole)
+		}
+	}
+	return out
+}
+
+// declared reports whether Go has a type for d: not for a node with a single field, since its lists
+// have one, and not for a name of a built-in type.
 func declared(d *ir.Decl) bool {
 	switch d.Kind {
 	case ir.Const, ir.Program:

@@ -88,14 +88,20 @@ func (g *gen) typedef(t *plan.Type) {
 	}
 	d := t.Decl
 	name := g.pkg.Names.Decl(d)
-	g.t.Add(g.doc(name, "typedef "+d.Name, slices.Concat(d.Doc, goexpr.NonEmpty(d.Tail), goexpr.NonEmpty(narrowNote(d.Type)))))
-	under := g.pkg.GoType(t.Body)
-	if t.Alias {
-		g.t.Type().Id(name).Op("=").Add(under)
-		return
+	what := "typedef " + d.Name
+	if d.IsList() {
+		what = "the linked list that struct " + d.Name + " is on the wire, of one element or more"
 	}
-	text := t.Body.Resolved().Text
-	if text {
+	g.t.Add(g.doc(name, what, slices.Concat(d.Doc, goexpr.NonEmpty(d.Tail), goexpr.NonEmpty(narrowNote(d.Type)))))
+	under := g.pkg.GoType(t.Body)
+	switch {
+	case t.Alias:
+		g.t.Type().Id(name).Op("=").Add(g.pkg.DeclType(t.Body.Resolved().Of))
+		return
+	case t.PointerName:
+		content := jen.Id(goexpr.PointerField).Add(under, jen.Tag(map[string]string{"xdr": describe(d.Name, t.Body, "whole")}))
+		under = jen.Struct(content.Comment("// nil if absent; fields of this type hold the pointer"))
+	case t.Body.Resolved().Text:
 		under = jen.Index().Byte()
 	}
 	g.t.Type().Id(name).Add(under)

@@ -142,8 +142,11 @@ func (c *jsonCompare) count(t *testing.T) {
 // mutations.
 func jsonCases(r *rand.Rand, u *ir.Unit, n *gonames.Names) (all []jsonCase) {
 	for _, d := range u.Decls {
-		if d.Kind == ir.Const || d.Kind == ir.Program || d.List != nil {
+		if d.Kind == ir.Const || d.Kind == ir.Program {
 			continue
+		}
+		if d.List != nil {
+			d = d.List.Whole
 		}
 		typ := &ir.Type{Kind: ir.Ref, Ref: d, Size: d.Size}
 		for i := range 8 {

@@ -64,7 +64,7 @@ func (g *gen) extension() {
 		if c.Decl != nil {
 			row[jen.Id("Type")] = jen.Lit(c.Type)
 			row[jen.Id("New")] = jen.Func().Params().Qual(goexpr.XDR, "Value").Block(
-				jen.Return(jen.New(g.pkg.Qualified(c.Decl))))
+				jen.Return(jen.New(g.pkg.Qualified(valueOf(c.Decl)))))
 		}
 		if c.Mask != 0 {
 			row[jen.Id("Flags")] = jen.Lit(int(c.Mask))
@@ -80,8 +80,16 @@ func (g *gen) extension() {
 		})))
 }
 
-// codeTypes finds code points whose type has no Go type with the methods of a
-// value: typedefs that only spell a built-in type, and nodes of lists.
+// valueOf returns the declaration whose Go type holds what the name of d stands for on the wire.
+func valueOf(d *ir.Decl) *ir.Decl {
+	if d.List != nil {
+		return d.List.Whole
+	}
+	return d
+}
+
+// codeTypes finds code points whose type has no Go type with the methods of a value: typedefs that
+// only spell a built-in type.
 func codeTypes(b *ir.Bind) []diag.Diagnostic {
 	var out []diag.Diagnostic
 	for _, c := range b.Codes {
@@ -89,9 +97,7 @@ func codeTypes(b *ir.Bind) []diag.Diagnostic {
 		if d == nil {
 			continue
 		}
-		node := d.List != nil && len(d.List.Elem) == 1
-		bare := d.Kind == ir.Typedef && (plan.Transparent(d) || plan.Resolved(d.Type).Kind == ir.Optional)
-		if node || bare {
+		if plan.Transparent(d) {
 			out = append(out, diag.New(diag.BindCode, c.Pos, "%s has no Go type of its own that could stand for code point %s", c.Type, c.Const).
 				Helpf("declare a typedef or struct for what the code point carries, and name that"))
 		}

@@ -53,11 +53,14 @@ typedef tree *branch;
 		`Names { return text.String(&v, "names,string") }`,
 		`Maybe { return text.String(&v, "maybe") }`,
 		`Entry { return text.String(&v, "entry") }`,
+		`EntryList { return text.String(&v, "entry") }`,
+		`SingleList { return text.String(&v, "single,node=0:a") }`,
 		`S { return text.String(&v, "s") }`,
 		`Limit { return text.String(&v, "limit") }`,
 		`*Large { return text.String(v, "large") }`,
 		`U { return text.String(&v, "u") }`,
 		`Tree { return text.String(&v, "tree") }`,
+		`Branch { return text.String(&v, "branch") }`,
 	}
 	if diff := cmp.Diff(want, methods(ir.Methods{String: true})); diff != "" {
 		t.Error(diff)

@@ -143,6 +143,9 @@ func unitForC(t *testing.T, mod module, file string) *cUnit {
 	for _, typ := range plan.Make(r.Unit, r.Bind).Types {
 		d := typ.Decl
 		switch {
+		case d.IsList(): // in C a node, with the pointer to the next
+			u.decls = append(u.decls, d)
+			u.names = append(u.names, n.Decl(d))
 		case d.Anon, typ.Node, typ.Transparent, typ.Alias:
 		case typ.Op == plan.Typedef && typ.Body.Under().Op == plan.List:
 		default:

@@ -143,6 +143,10 @@ func TestListsInTheirElements(t *testing.T) {
 		"struct s { t *ts; s *next; }; struct t { s *ss; t *next; };",
 		"union u switch (bool b) { case TRUE: s *kids; case FALSE: void; }; struct s { u inner; s *next; };",
 		"struct h { s first; s *more; s all<3>; }; struct s { string v<>; s kids<9>; s *next; };",
+		"struct s { t *ts; s *next; }; struct t { s *ss; t *next; }; struct h { s *x; };",
+		"struct s { s kids<>; s *next; }; struct h { s x; s *y; s z<>; };",
+		"struct a { b *bs; a *next; }; typedef a atd; struct b { atd ss[2]; b *next; };",
+		"struct lead { s *y; lead *next; }; struct s { s kids<2>; s *next; }; struct h { lead l; };",
 	} {
 		generateText(t, text)
 	}

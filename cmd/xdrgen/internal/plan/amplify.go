@@ -93,7 +93,7 @@ func (a *amplifier) step(s *Step) int {
 // (codec.ExtendFixed), else to four elements, then by doubling (codec.Extend).
 func (a *amplifier) list(s *Step) int {
 	node, size, fixed := s.Of, s.Elem.Memory(), s.Of.Size.Fixed()
-	elem := -a.rate * int(node.Size.Min)
+	elem := -a.rate * a.p.bare(node)
 	if !a.open[node] {
 		elem = a.typ(node)
 	}
@@ -125,7 +125,7 @@ func (a *amplifier) list(s *Step) int {
 
 func (a *amplifier) typ(t *Type) int {
 	if a.open[t] {
-		return -a.rate * int(t.Decl.Size.Min) // more is refused where it is repeated
+		return -a.rate * a.p.bare(t) // more is refused where it is repeated
 	}
 	if t.Recursive && len(a.open) > 0 { // it may hold an open one, which changes the result
 		return a.enter(t)

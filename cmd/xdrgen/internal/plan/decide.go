@@ -21,6 +21,10 @@ func (m *maker) decide() {
 		s.decideCalls()
 	}
 	for _, t := range m.all {
+		if t.Decl.IsList() && t.Body.Elem.NodeElem() {
+			elem := t.Body.Elem
+			elem.InRun, elem.Call, elem.CheckCall = false, true, true
+		}
 		t.RunArm = t.runArm()
 		t.Zero = t.zero()
 		t.callLongRuns()
@@ -46,7 +50,7 @@ func (m *maker) connect() {
 		switch {
 		case s.Op == Typedef && s.Elem == nil:
 			s.Elem = s.Of.Body
-		case s.Op == List:
+		case s.Op == List && s.Elem == nil:
 			s.Elem = s.Of.elem
 		}
 	}

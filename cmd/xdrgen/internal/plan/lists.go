@@ -100,7 +100,7 @@ func (s *Stops) typ(t *Type, at *Path) *Stop {
 }
 
 // Messages returns the types of whole messages: the types that no other type holds, and those that
-// a procedure takes or returns.
+// a procedure takes or returns. Lists by the name of their node are parts of messages.
 func (p *Plan) Messages() []*Type {
 	whole := map[*ir.Decl]bool{}
 	for _, d := range p.unit.Decls {
@@ -120,7 +120,7 @@ func (p *Plan) Messages() []*Type {
 	}
 	var out []*Type
 	for _, t := range p.Types {
-		if !whole[t.Decl] && (t.uses.count > 0 || t.Node) {
+		if !whole[t.Decl] && (t.uses.count > 0 || t.Node || t.Decl.IsList()) {
 			continue
 		}
 		if t.View || t.Op == Typedef && !t.Transparent && !t.Alias {

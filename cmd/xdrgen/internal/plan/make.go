@@ -5,7 +5,7 @@ import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 // Make returns the plan of a unit with its sidecar, which may be nil. TooLarge must have found
 // nothing in the unit. The work is linear in the size of the unit.
 func Make(u *ir.Unit, b *ir.Bind) *Plan {
-	m := &maker{Plan: &Plan{unit: u, of: map[*ir.Decl]*Type{}, sites: map[*ir.Field]*Site{}, excesses: map[excessOf]excess{}}}
+	m := &maker{Plan: &Plan{unit: u, of: map[*ir.Decl]*Type{}, sites: map[*ir.Field]*Site{}, excesses: map[excessOf]excess{}, bares: map[*Type]int{}}}
 	for _, imp := range u.Imports {
 		m.addSites(imp.Bind, imp)
 	}
@@ -15,7 +15,14 @@ func Make(u *ir.Unit, b *ir.Bind) *Plan {
 	for _, imp := range u.Imports {
 		imported = append(imported, m.declare(imp.Decls))
 	}
-	m.Types = m.declare(u.Decls)
+	for _, d := range u.Decls {
+		if t := m.typ(d); t != nil {
+			m.Types = append(m.Types, t)
+		}
+		if d.List != nil {
+			m.Types = append(m.Types, m.typ(d.List.Whole))
+		}
+	}
 	for len(m.todo) > 0 {
 		t := m.todo[len(m.todo)-1]
 		m.todo = m.todo[:len(m.todo)-1]
@@ -31,6 +38,7 @@ func Make(u *ir.Unit, b *ir.Bind) *Plan {
 	m.markReducible()
 	m.countUses()
 	m.decide()
+	m.findBares()
 	return m.Plan
 }
 
@@ -107,7 +115,7 @@ func Fields(d *ir.Decl) []*ir.Field {
 func HasView(d *ir.Decl) bool {
 	switch d.Kind {
 	case ir.Struct:
-		return d.List == nil || len(d.List.Elem) > 1
+		return d.List == nil || !d.List.Single
 	case ir.Union:
 		return true
 	}
@@ -118,7 +126,11 @@ func HasView(d *ir.Decl) bool {
 func (m *maker) fill(t *Type) {
 	m.in = t
 	d := t.Decl
-	if t.Op == Typedef {
+	switch {
+	case d.IsList():
+		m.fillList(t)
+		return
+	case t.Op == Typedef:
 		t.Body = m.step(d.Type, nil)
 	}
 	for _, f := range Fields(d) {
@@ -142,10 +154,23 @@ func (m *maker) fill(t *Type) {
 	}
 }
 
+// fillList makes the steps of t, the typedef of a node's whole lists. Its code calls the methods of
+// the element, so it does not count as a use of the node: the code of other types does not depend
+// on it.
+func (m *maker) fillList(t *Type) {
+	m.in = nil
+	t.Body = m.step(t.Decl.Type, nil)
+	if node := t.Body.Of; !node.Decl.List.Single {
+		elem := m.newStep(node.Size)
+		elem.Op, elem.Of = Struct, node
+		t.Body.Elem = elem
+	}
+}
+
 // element returns the step for an element of t's lists: the only field, or a struct with all of
 // them.
 func (m *maker) element(t *Type) *Step {
-	if len(t.Fields) == 1 {
+	if t.Decl.List.Single {
 		return t.Fields[0].Step
 	}
 	s := m.newStep(t.Size)

@@ -40,8 +40,12 @@ struct u: 180 bytes and more
 struct node: 8 to 4294967304 bytes, inline, list node, repeated, emptied as a whole
  run v: signed word
      o: opaque<>
+typedef node: 12 bytes and more, inline
+     is: list, not empty, of struct node (call: codec, check, view)
 struct one: 4 bytes, inline, list node, repeated, emptied as a whole
  run v: signed word
+typedef one: 8 bytes and more, inline
+     is: list, not empty, of signed word
 struct top: 20 bytes and more
      a: list of struct node (call: view)
      b: list, not empty, of struct node (call: view)
@@ -56,7 +60,7 @@ struct tree: 12 bytes and more, recursive, repeated, emptied as a whole
      left: optional, by pointer, struct tree (call: codec, check, scan)
  run v: signed word
      right: optional, by pointer, struct tree (call: codec, check, scan)
-typedef treep: 4 bytes and more, inline, alias
+typedef treep: 4 bytes and more, inline, around a pointer
      is: optional, by pointer, struct tree (call: codec, check, scan)
 struct h: 4 bytes and more, emptied as a whole
      a: typedef treep
@@ -198,6 +202,8 @@ struct pair: 8 bytes, inline, compact, emptied as a whole
 struct entry: 36 to 4294967332 bytes, inline, list node, repeated, emptied as a whole
      name: opaque<>
  run a: struct attr
+typedef entry: 40 bytes and more, inline
+     is: list, not empty, of struct entry (call: codec, check, view)
 struct dir: 8 bytes and more, compact, skipped by field
      list: list of struct entry (call: view)
  run eof: bool, checked

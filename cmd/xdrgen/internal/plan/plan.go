@@ -10,6 +10,7 @@ type Plan struct {
 	of       map[*ir.Decl]*Type
 	sites    map[*ir.Field]*Site
 	excesses map[excessOf]excess
+	bares    map[*Type]int
 }
 
 // Op is the kind of a step, or of a type.
@@ -98,8 +99,8 @@ type Type struct {
 	View      bool // has a view: fields or arms that can be read from the wire
 
 	Transparent bool // Typedef: only the Go or C name of a built-in type
-	Alias       bool // Typedef: another name for a Go type that has methods, or cannot have any
-	PointerName bool // Typedef: the name of a Go pointer, which can have no methods
+	Alias       bool // Typedef: another name for a Go type that has methods
+	PointerName bool // Typedef: its Go type is a struct with a pointer (ADR 0154)
 	Converts    bool // Typedef: a separate number type, which values are converted to
 
 	// RunArm says of a Union that the encoder of some arm begins with a run, which the

@@ -48,6 +48,7 @@ func (t *Type) String() string {
 		{t.Reducible, "reducible"},
 		{t.Transparent, "transparent"},
 		{t.Alias, "alias"},
+		{t.PointerName, "around a pointer"},
 		{t.Converts, "number"},
 		{t.Zero, "emptied as a whole"},
 		{t.ByField && !t.Size.Fixed(), "skipped by field"},

@@ -42,11 +42,7 @@ func (s *Step) Under() *Step {
 // alias stands for.
 func (t *Type) Methods() *Type {
 	for t.Op == Typedef && t.Alias {
-		u := t.Body.Resolved()
-		if u.Op == Optional {
-			break
-		}
-		t = u.Of
+		t = t.Body.Resolved().Of
 	}
 	return t
 }
@@ -60,10 +56,8 @@ func (t *Type) nameTypedef() {
 	case Enum, Struct, Union, Typedef:
 		t.Alias = true
 	}
-	if u := t.Body.Under(); u.Op == Optional && u.Elem.holdsRecursive() {
-		t.PointerName = true
-		t.Alias = t.Alias || s.Op == Optional
-	}
+	u := t.Body.Under()
+	t.PointerName = u.Op == Optional && u.Elem.holdsRecursive()
 }
 
 // holdsRecursive reports whether a Go value of step s has one in it of a type that contains

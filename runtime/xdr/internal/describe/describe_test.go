@@ -13,6 +13,7 @@ func TestParse(t *testing.T) {
 		"a":                            {Name: "a"},
 		",presence":                    {Presence: true},
 		"a,string":                     {Name: "a", Text: true},
+		"t,whole":                      {Name: "t", Whole: true},
 		"s,switch,case=-1,default":     {Name: "s", Switch: true, Cases: []int64{-1}, Default: true},
 		"x,case=4294967295,pointer":    {Name: "x", Cases: []int64{4294967295}, Pointer: true},
 		"l,node=0:a,node=2:b,string":   {Name: "l", Text: true, Nodes: []Node{{0, "a"}, {2, "b"}}},
@@ -101,4 +102,19 @@ func FuzzTag(f *testing.F) {
 			t.Errorf("%q: the first node is not found", text)
 		}
 	})
+}
+
+// TestOneFieldStandsForTheWhole reads structs whose field has the word whole: with a second field,
+// it is a struct like all others.
+func TestOneFieldStandsForTheWhole(t *testing.T) {
+	type whole struct {
+		Value *int32 `xdr:"t,whole"`
+	}
+	type two struct {
+		Value *int32 `xdr:"t,whole"`
+		More  bool
+	}
+	if !Of(reflect.TypeFor[whole]()).Whole || Of(reflect.TypeFor[two]()).Whole || Of(reflect.TypeFor[union]()).Whole {
+		t.Error("only the struct with one field is its field")
+	}
 }

@@ -15,6 +15,7 @@
 //	switch       the field is the discriminant of a union; its cases are void arms
 //	case=N       the field is the arm for the discriminant N, a decimal; there may be several
 //	default      the field is the arm for all other discriminants
+//	whole        the struct is a typedef of a pointer: its value is the value of this only field
 //	pointer      the arm is behind a pointer; if it is selected, nil is not a value
 //	node=N:NAME  a sequence is a linked list whose nodes have the one field NAME; N is
 //	             the number of sequences around it in the value

@@ -12,6 +12,7 @@ type Tag struct {
 	Switch   bool    // "switch"
 	Default  bool    // "default"
 	Pointer  bool    // "pointer"
+	Whole    bool    // "whole"
 	Presence bool    // "presence"
 	Cases    []int64 // "case"
 	Nodes    []Node  // "node"
@@ -40,6 +41,8 @@ func Parse(tag string) Tag {
 			t.Default = true
 		case "pointer":
 			t.Pointer = true
+		case "whole":
+			t.Whole = true
 		case "presence":
 			t.Presence = true
 		case "case":

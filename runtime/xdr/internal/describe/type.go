@@ -11,6 +11,7 @@ type Struct struct {
 	Fields   []Tag // of all Go fields, in their order; a field without a tag has its Go name
 	Switch   int   // the discriminant of a union, an index into Fields; -1 if it is no union
 	Optional bool  // the type is an instance of xdr.Optional, or a type that is declared as one
+	Whole    bool  // the type is a typedef of a pointer, and has the value of its only field
 
 	arms  []arm // sorted by discriminant
 	other int   // the arm for other discriminants, as in arm
@@ -61,6 +62,8 @@ func read(t reflect.Type) *Struct {
 func (s *Struct) add(i int, f Tag) {
 	target := i
 	switch {
+	case f.Whole:
+		s.Whole = len(s.Fields) == 1
 	case f.Presence:
 		s.Optional = len(s.Fields) == 2 && i == 1
 	case f.Switch:

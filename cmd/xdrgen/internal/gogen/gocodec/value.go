@@ -25,7 +25,10 @@ type index struct {
 // self is the value of the method's receiver v. A struct or union is used by its pointer.
 func self(p *goexpr.Package, t *plan.Type) value {
 	v := value{x: goexpr.ID("v"), root: p.Name + "." + p.Names.Decl(t.Decl)}
-	if t.Op == plan.Enum || t.Op == plan.Typedef {
+	switch {
+	case t.PointerName:
+		v.x = v.x.Dot(goexpr.PointerField)
+	case t.Op == plan.Enum || t.Op == plan.Typedef:
 		return v.deref()
 	}
 	return v

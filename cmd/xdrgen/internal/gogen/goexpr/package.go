@@ -15,9 +15,16 @@ type Package struct {
 	Names *gonames.Names
 }
 
-// GoType is the Go type for values of step s.
+// PointerField is the field of a struct that stands for a typedef of a pointer.
+const PointerField = "Value"
+
+// GoType is the Go type for values of step s. For a typedef of a pointer it is the pointer, not the
+// struct that the typedef is by itself.
 func (p *Package) GoType(s *plan.Step) *jen.Statement {
 	s = s.Resolved()
+	for s.Op == plan.Typedef && s.Of.PointerName {
+		s = s.Elem.Resolved()
+	}
 	switch s.Op {
 	case plan.Bool:
 		return jen.Bool()
@@ -58,7 +65,7 @@ func (p *Package) Qualified(d *ir.Decl) *jen.Statement {
 
 // Site is the Go constant of a placement site, which the unit that declares the type declares.
 func (p *Package) Site(s *plan.Site) Expr {
-	name := "Site" + p.Names.Decl(s.Owner) + p.Names.Field(s.Field)
+	name := p.Names.Site(s.Field)
 	if imp := s.Owner.Import; imp != nil {
 		return func() *jen.Statement { return jen.Qual(imp.Package, name) }
 	}

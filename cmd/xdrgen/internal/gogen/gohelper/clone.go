@@ -33,7 +33,7 @@ func (h *Helpers) Clone(f *jen.File, t *plan.Type) {
 // cloneFunc writes the function that makes the copy v of a value of t a deep one.
 func (h *Helpers) cloneFunc(f *jen.File, t *plan.Type) {
 	c := &cloner{h: h, fn: &goexpr.Function{}}
-	c.content(t, pointee(t.Whole(), goexpr.ID("v")))
+	c.content(t, receiver(t, "v"))
 	code := c.code
 	if t.Recursive {
 		enter := jen.If(jen.Op("!").Id("k").Dot("Enter").Call(jen.Lit(pathOf(h.pkg, t)))).Block(jen.Return())

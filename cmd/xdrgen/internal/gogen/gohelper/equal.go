@@ -54,7 +54,7 @@ func (h *Helpers) equalFunc(f *jen.File, t *plan.Type) {
 	if t.Recursive {
 		c.stmt(jen.If(jen.Id("depth").Op("==").Lit(0)).Block(jen.Return(jen.False())), jen.Id("depth").Op("--"))
 	}
-	c.content(t.Whole(), pointee(t.Whole(), goexpr.ID("v")), pointee(t.Whole(), goexpr.ID("w")))
+	c.content(t.Whole(), receiver(t, "v"), receiver(t, "w"))
 	c.stmt(jen.Return(c.rest()))
 	f.Func().Id(h.name(equalHelper, t)).Params(jen.List(jen.Id("v"), jen.Id("w")).Op("*").Add(h.pkg.DeclType(t)), jen.Id("depth").Int()).Bool().Block(c.code...)
 }

@@ -22,6 +22,14 @@ func pointee(s *plan.Step, p goexpr.Expr) operand {
 	return operand{x: func() *jen.Statement { return jen.Parens(jen.Op("*").Add(p())) }, ptr: p}
 }
 
+// receiver is the value of type t that the parameter p of a helper points to.
+func receiver(t *plan.Type, p string) operand {
+	if t.PointerName {
+		return operand{x: goexpr.ID(p).Dot(goexpr.PointerField)}
+	}
+	return pointee(t.Whole(), goexpr.ID(p))
+}
+
 // whole is the value itself.
 func (o operand) whole() *jen.Statement {
 	if o.root {

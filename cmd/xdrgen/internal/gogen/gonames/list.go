@@ -22,9 +22,10 @@ const (
 	WhyCollision = "collision" // the name by the rules is taken
 )
 
-// The kinds of names in the package of the stubs, with the XDR name of the version.
+// The kinds of further names that a declaration has, with its XDR name.
 const (
-	KindClient = "client"
+	KindList   = "list"   // the lists of a node, where the struct is one element
+	KindClient = "client" // in the package of the stubs, for a version
 	KindServer = "server"
 )
 
@@ -32,7 +33,9 @@ const (
 func Renames(u *ir.Unit, b *ir.Bind) []ir.Rename {
 	var out []ir.Rename
 	for _, n := range List(u, b, false) {
-		out = append(out, ir.Rename{Pos: n.Pos, XDR: n.XDR, GoName: n.Go})
+		if n.Kind != KindList {
+			out = append(out, ir.Rename{Pos: n.Pos, XDR: n.XDR, GoName: n.Go})
+		}
 	}
 	return out
 }
@@ -45,10 +48,15 @@ func List(u *ir.Unit, b *ir.Bind, stubs bool) []Name {
 	n.Add(u.Decls, b, false)
 	t := nameTable{n: n, stubs: stubs}
 	for _, d := range u.Decls {
-		if d.Kind == ir.Typedef && plan.Transparent(d) || d.List != nil && len(d.List.Elem) == 1 {
-			continue // not in the package
+		switch {
+		case plan.Transparent(d):
+			continue // not in the package: the Go type is the built-in one
+		case d.List == nil, plan.HasView(d):
+			t.decl(d)
 		}
-		t.decl(d)
+		if d.List != nil {
+			t.add(d.List.Whole, KindList, d.Name, n.decl[d.List.Whole], d.Pos)
+		}
 	}
 	return t.out
 }

@@ -23,6 +23,7 @@ type Names struct {
 	method map[*ir.Proc]string // of stubs
 	stub   map[*ir.Version]*Stubs
 	view   map[*ir.Decl]string
+	site   map[*ir.Field]string
 	used   map[string]bool // of the scope added last: the unit's own
 	why    map[any]string  // for a declaration or a part of one that the rules alone do not name
 }
@@ -30,7 +31,7 @@ type Names struct {
 func New() *Names {
 	return &Names{
 		decl: map[*ir.Decl]string{}, member: map[*ir.Member]string{},
-		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{},
+		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{}, site: map[*ir.Field]string{},
 		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{}, method: map[*ir.Proc]string{},
 		stub: map[*ir.Version]*Stubs{},
 		why:  map[any]string{},
@@ -42,6 +43,9 @@ func (n *Names) Decl(d *ir.Decl) string { return n.decl[d] }
 
 // View returns the name of a declaration's view, or "" if there is no view.
 func (n *Names) View(d *ir.Decl) string { return n.view[d] }
+
+// Site returns the name of the constant for a placement site, without the package.
+func (n *Names) Site(f *ir.Field) string { return n.site[f] }
 
 // Member returns the name of an enumerator.
 func (n *Names) Member(m *ir.Member) string { return n.member[m] }
@@ -85,7 +89,7 @@ var taken = map[string]bool{"Extension": true, "DDPBindings": true}
 
 // methods are the method names of generated types. No field may have one of these names.
 var methods = map[string]bool{
-	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "AppendBinary": true,
+	"EncodeXDR": true, "DecodeXDR": true, "XDRSize": true, "ReducedXDRSize": true, "AppendBinary": true,
 	"MarshalBinary": true, "UnmarshalBinary": true, "PutXDR": true, "GetXDR": true,
 	"ResetXDR": true, "CheckXDR": true, "SkipXDR": true, "XDRMaxSize": true, "String": true, "Valid": true,
 	"Clone": true, "Equal": true, "EncodeTo": true, "DecodeFrom": true,
@@ -98,24 +102,30 @@ func (n *Names) Add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	r := renamer{renames: map[string]string{}, prefixes: map[string]bool{}, used: map[string]source.Span{}, tops: map[string]bool{}, own: own}
+	r := renamer{
+		renames: map[string]string{}, prefixes: map[string]bool{}, given: map[string]bool{},
+		used: map[string]source.Span{}, tops: map[string]bool{}, own: own,
+	}
 	r.read(b)
 	for _, d := range decls {
-		usual := r.typeNames(d.Name)[0]
+		usual := r.typeNames(d.Name)
 		switch d.Kind {
 		case ir.Const:
-			usual = r.top(d.Name)
+			usual = []string{r.top(d.Name), r.second(d.Name)}
 		case ir.Program:
-			usual = r.program(d.Name)
+			usual = []string{r.program(d.Name), r.second(d.Name)}
 		}
-		r.tops[usual] = true
+		for _, g := range usual {
+			r.tops[g] = true
+		}
 	}
 	// Types come first: if a constant and a type have the same name, the constant takes another.
-	// Of the types, those without a second choice come first.
-	for _, second := range []bool{false, true} {
+	// Of the types, those come first that are spelled as in Go, and then those without a second
+	// choice.
+	for rank := range 3 {
 		for _, d := range decls {
 			names := r.typeNames(d.Name)
-			if d.Kind == ir.Const || d.Kind == ir.Program || (len(names) > 1) != second {
+			if d.Kind == ir.Const || d.Kind == ir.Program || typeRank(d.Name, names) != rank {
 				continue
 			}
 			n.claim(&r, d, names...)
@@ -131,7 +141,7 @@ func (n *Names) Add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 				if !renamed {
 					second = r.second(m.Name)
 				}
-				n.member[m] = r.claim(m.Name, m.Pos, names[i], second)
+				n.member[m] = r.claim(m.Name, m.Pos, renamed, names[i], second)
 				n.explain(m, renamed, met || n.member[m] != names[i])
 			}
 		}
@@ -151,17 +161,45 @@ func (n *Names) Add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		n.used[name] = true
 	}
 	for _, d := range decls {
+		switch usual := n.decl[d] + "List"; {
+		case d.List == nil:
+		case d.List.Single && strings.HasSuffix(n.decl[d], "List"): // which no element has
+			n.decl[d.List.Whole] = n.decl[d]
+			n.why[d.List.Whole] = n.why[d]
+		default:
+			n.decl[d.List.Whole] = n.Fresh(usual)
+			n.explain(d.List.Whole, false, n.decl[d.List.Whole] != usual)
+		}
+	}
+	for _, d := range decls {
 		if plan.HasView(d) {
 			n.view[d] = n.Fresh(n.decl[d] + "View")
+		}
+	}
+	for _, x := range b.DDP {
+		if x.Field != nil && n.site[x.Field] == "" && n.decl[x.Owner] != "" {
+			n.site[x.Field] = n.Fresh("Site" + n.decl[x.Owner] + n.field[x.Field])
 		}
 	}
 	return r.diags
 }
 
+// typeRank returns when a type with these Go names takes one: 0 for the first.
+func typeRank(xdr string, names []string) int {
+	switch {
+	case names[0] == xdr:
+		return 0
+	case len(names) == 1:
+		return 1
+	}
+	return 2
+}
+
 // claim names a declaration: the first name that is free.
 func (n *Names) claim(r *renamer, d *ir.Decl, names ...string) {
-	n.decl[d] = r.claim(d.Name, d.Pos, names...)
-	n.explain(d, r.rename(d.Name) != "", n.decl[d] != names[0])
+	renamed := r.rename(d.Name) != ""
+	n.decl[d] = r.claim(d.Name, d.Pos, renamed, names...)
+	n.explain(d, renamed, n.decl[d] != names[0])
 }
 
 func (n *Names) addFields(r *renamer, d *ir.Decl) {
@@ -211,6 +249,7 @@ type renamer struct {
 	renames  map[string]string // of the sidecar: XDR name to Go name
 	prefixes map[string]bool   // of the sidecar
 	lengths  []int             // of the prefixes, longest first
+	given    map[string]bool   // Go names at package level that renames gave
 
 	used  map[string]source.Span
 	tops  map[string]bool // Go names that declarations would have
@@ -219,17 +258,35 @@ type renamer struct {
 }
 
 // claim takes the first of some Go names at package level that is free. Empty names do not count.
-func (r *renamer) claim(xdr string, pos source.Span, names ...string) string {
+func (r *renamer) claim(xdr string, pos source.Span, renamed bool, names ...string) string {
 	g := names[0]
 	for _, other := range names[1:] {
 		if other != "" && r.has(g) {
 			g = other
 		}
 	}
-	if r.has(g) {
-		r.clash(xdr, xdr, g, r.used[g], pos)
+	return r.take(xdr, xdr, g, names[0], pos, renamed)
+}
+
+// take takes name g for the declaration or part with that key in the sidecar. If g is taken, it
+// adds underscores to the usual name. A name that a rename gives stays, and no other takes it.
+func (r *renamer) take(xdr, key, g, usual string, pos source.Span, renamed bool) string {
+	switch {
+	case r.has(g) && (renamed || r.given[g]):
+		r.clash(xdr, key, g, r.used[g], pos)
+	case r.has(g):
+		g = r.apart(usual)
 	}
 	r.used[g] = pos
+	r.given[g] = r.given[g] || renamed
+	return g
+}
+
+// apart returns a name with underscores that is free, and is the usual one for nothing else.
+func (r *renamer) apart(g string) string {
+	for g += "_"; r.has(g) || r.tops[g]; {
+		g += "_"
+	}
 	return g
 }
 

@@ -243,11 +243,11 @@ func TestRenames(t *testing.T) {
 	var got []string
 	for _, n := range List(u, b, false) {
 		got = append(got, n.Kind+" "+n.XDR+" "+n.Go)
-		if n.Why != WhyRename {
+		if want := map[bool]string{false: WhyRename, true: WhyRule}[n.Kind == KindList]; n.Why != want {
 			t.Errorf("%s: %s", n.XDR, n.Why)
 		}
 	}
-	want := "constant MAX Most\nenum kind Sort\nenumerator kind.KIND_A First\nenumerator kind.KIND_B Second\nstruct item Thing\nfield item.id Number\n" +
+	want := "constant MAX Most\nenum kind Sort\nenumerator kind.KIND_A First\nenumerator kind.KIND_B Second\nstruct item Thing\nfield item.id Number\nlist list ChainList\n" +
 		"union u Pick\nfield u.k Sort\narm u.arm Value\ntypedef count Total\nprogram PROG Program\nversion PROG.VERS Version\nprocedure PROG.VERS.GET Fetch"
 	if s := strings.Join(got, "\n"); s != want {
 		t.Errorf("got\n%s", s)
@@ -272,6 +272,60 @@ func TestReasons(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("no names for %v", want)
+	}
+}
+
+// TestNamesOfListsAreFree gives the list of a node another name where the document has the usual
+// one, and shows it after the name of an element.
+func TestNamesOfListsAreFree(t *testing.T) {
+	u, b := unitOf(t, "struct item { int a; int b; item *next; }; typedef item *item_list; struct word { opaque w<>; word *next; };\n"+
+		"struct p_list { int v; p_list *next; }; struct q_list { int v; int w; q_list *next; };", "")
+	var got []string
+	for _, n := range List(u, b, false) {
+		if n.Kind != "field" {
+			got = append(got, n.Kind+" "+n.XDR+" "+n.Go+" "+n.Why)
+		}
+	}
+	want := "struct item Item rule; list item ItemList_ collision; typedef item_list ItemList rule; list word WordList rule; " +
+		"list p_list PList rule; struct q_list QList rule; list q_list QListList rule"
+	if s := strings.Join(got, "; "); s != want {
+		t.Errorf("got %s, want %s", s, want)
+	}
+}
+
+// TestNamesAreToldApart compiles declarations whose usual Go names are equal. None is refused, and
+// the first keeps its name, unless another is spelled as Go would.
+func TestNamesAreToldApart(t *testing.T) {
+	for _, c := range []struct{ x, want string }{
+		{"struct foo { int a; }; struct Foo_ { int a; }; typedef int foo_;", "foo Foo; Foo_ Foo_; foo_ Foo__"},
+		{"struct a_b { int x; }; struct aB { int x; };", "a_b AB; aB AB_"},
+		{"struct aB { int x; }; struct a_b { int x; };", "aB AB; a_b AB_"},
+		{"enum e { A_B = 0, a_b = 1 };", "e E; e.A_B EAB; e.a_b EAB_"},
+		{"struct a { int x; }; struct A { int x; };", "a A_; A A"},
+		{"struct extension { int a; };", "extension Extension_"},
+		{"program P { version V { void GET(void) = 0; void get(void) = 1; } = 1; } = 9;", "P P; P.V PV; P.V.GET ProcGet; P.V.get ProcGet_"},
+		{"const PROC_GET = 5; program P { version V { void GET(void) = 0; } = 1; } = 9;", "PROC_GET ProcGet; P P; P.V PV; P.V.GET ProcGet_"},
+		{"struct p_w_do { int a; }; program P { version V { void DO(void) = 1; } = 1; version W { void DO(void) = 1; } = 2; } = 77;",
+			"p_w_do PWDo; P P; P.V PV; P.V.DO ProcDo; P.W PW; P.W.DO PWDo_"},
+		{"program NFS { version NFS_V3 { void GET(void) = 1; } = 3; } = 7; program NFS_V3 { version V1 { void LS(void) = 0; } = 1; } = 8;",
+			"NFS NFS; NFS.NFS_V3 NFSV3_; NFS.NFS_V3.GET ProcGet; NFS_V3 NFSV3; NFS_V3.V1 NFSV3V1; NFS_V3.V1.LS ProcLs"},
+	} {
+		u, b := unitOf(t, c.x, "")
+		if diags := refused(u, b); len(diags) > 0 {
+			t.Errorf("%s: %s", c.x, diags[0].Message)
+		}
+		var got []string
+		for _, n := range List(u, b, false) {
+			if n.Kind != "field" {
+				got = append(got, n.XDR+" "+n.Go)
+			}
+			if apart := strings.HasSuffix(n.Go, "_") && !strings.HasSuffix(n.XDR, "_"); apart && n.Why != WhyCollision {
+				t.Errorf("%s: %s becomes %s: %s", c.x, n.XDR, n.Go, n.Why)
+			}
+		}
+		if s := strings.Join(got, "; "); s != c.want {
+			t.Errorf("%s: got %s, want %s", c.x, s, c.want)
+		}
 	}
 }
 

@@ -53,9 +53,10 @@ func (n *Names) addVersion(r *renamer, d *ir.Decl, v *ir.Version, lowest bool, t
 		if lowest {
 			taken[g] = true
 		}
-		n.proc[p] = r.part(p.Name, d.Name+"."+v.Name+"."+p.Name, p.Pos, prefix+g)
+		var renamed bool
+		n.proc[p], renamed = r.part(p.Name, d.Name+"."+v.Name+"."+p.Name, p.Pos, prefix+g)
 		n.method[p] = methodName(n.proc[p], prefix)
-		n.explain(p, n.proc[p] != prefix+g, met)
+		n.explain(p, renamed, met || n.proc[p] != prefix+g)
 	}
 }
 
@@ -82,20 +83,19 @@ func (n *Names) addVersions(r *renamer, d *ir.Decl) {
 		}
 		used[strings.ToLower(camelWords(ws))] = true
 		usual := n.decl[d] + camelWords(ws)
-		n.vers[v] = r.part(v.Name, d.Name+"."+v.Name, v.Pos, usual)
-		n.explain(v, n.vers[v] != usual, met)
+		var renamed bool
+		n.vers[v], renamed = r.part(v.Name, d.Name+"."+v.Name, v.Pos, usual)
+		n.explain(v, renamed, met || n.vers[v] != usual)
 	}
 }
 
 // part takes the Go name of a version or procedure: the rename in the sidecar for its path, or for
-// its name alone, or else usual.
-func (r *renamer) part(xdr, path string, pos source.Span, usual string) string {
-	g := cmp.Or(r.rename(path), r.rename(xdr), usual)
-	if r.has(g) {
-		r.clash(xdr, path, g, r.used[g], pos)
-	}
-	r.used[g] = pos
-	return g
+// its name alone, or else usual, with underscores if it is taken.
+func (r *renamer) part(xdr, path string, pos source.Span, usual string) (g string, renamed bool) {
+	g = cmp.Or(r.rename(path), r.rename(xdr))
+	renamed = g != ""
+	g = cmp.Or(g, usual)
+	return r.take(xdr, path, g, usual, pos, renamed), renamed
 }
 
 // free takes all names: nothing else is looked at.
