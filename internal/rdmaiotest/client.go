@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 )
 
@@ -25,11 +26,7 @@ func NewClient(w *World, cfg *rdmaio.ClientConfig) *rdmaio.Client {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.T.Cleanup(func() {
-		if err := cl.Close(); err != nil {
-			w.T.Error(err)
-		}
-	})
+	w.T.Cleanup(func() { leak.Close(w.T, cl) })
 	return cl
 }
 

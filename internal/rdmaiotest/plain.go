@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
@@ -43,11 +44,7 @@ func Plain(t testing.TB, h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { leak.Close(t, c) })
 	return c
 }
 
@@ -63,10 +60,6 @@ func Opened[D verbs.Device](t testing.TB, open func() (D, error)) D {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { leak.Close(t, d) })
 	return d
 }

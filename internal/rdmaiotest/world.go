@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
@@ -314,11 +315,7 @@ func (w *World) Serve(h rdmaio.Handler, cfg *rdmaio.Config) *rdmaio.Server {
 		w.T.Fatal(err)
 	}
 	w.Addr = s.Addr()
-	w.T.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			w.T.Error(err)
-		}
-	})
+	w.T.Cleanup(func() { leak.Close(w.T, s) })
 	return s
 }
 
@@ -330,11 +327,7 @@ func (w *World) Dial(cfg *rdmaio.Config) *rdmaio.Conn {
 	if err != nil {
 		w.T.Fatal(err)
 	}
-	w.T.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			w.T.Error(err)
-		}
-	})
+	w.T.Cleanup(func() { leak.Close(w.T, c) })
 	return c
 }
 

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -32,6 +33,7 @@ type recorded struct {
 func recordedPipe(t *testing.T) (*recorded, net.Conn) {
 	here, there := net.Pipe()
 	t.Cleanup(func() { there.Close() })
+	there.SetReadDeadline(time.Now().Add(leak.Patience())) // a pipe that stays open fails the test
 	return &recorded{Conn: here, from: "192.0.2.1"}, there
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -325,7 +326,7 @@ func TestProgressErrors(t *testing.T) {
 			returns(t, "Progress", returned)
 			select {
 			case <-p.q.ended:
-			case <-time.After(10 * time.Second):
+			case <-time.After(leak.Patience()):
 				t.Fatal("the connection has not ended")
 			}
 			if err := p.q.Err(); !errors.Is(err, c.want) {
@@ -381,15 +382,23 @@ func TestProgressRecall(t *testing.T) {
 	p.q.reader.turn.moment = moment
 	for range 10 {
 		asked := false
-		for !asked {
+		for limit := time.Now().Add(leak.Patience()); !asked; {
+			if time.Now().After(limit) {
+				t.Fatal("no caller has waited for input")
+			}
 			p.q.reader.turn.wanted.Store(true)
 			p.recvs(1)
 			p.write(p.send(8, true))
 			p.wait(1)
-			p.q.Progress(func() bool {
-				asked = true
-				return false
-			})
+			returned := make(chan struct{})
+			go func() {
+				p.q.Progress(func() bool {
+					asked = true
+					return false
+				})
+				close(returned)
+			}()
+			returns(t, "Progress", returned)
 		}
 	}
 }
