@@ -64,7 +64,7 @@ type Pool[C Conn] struct {
 	machine *machine.Machine[C]
 	dropped map[C]chan struct{} // has each connection; closed by Effects.Drop
 	timer   *time.Timer         // calls tick
-	wake    time.Time           // when it does; zero: never
+	wake    time.Time           // when it does or did, see machine.Effects; zero: never
 	errs    error               // of connections' Close
 }
 
@@ -201,11 +201,7 @@ func (p *Pool[C]) setTimer(at time.Time) {
 }
 
 // tick is called by the timer.
-func (p *Pool[C]) tick() {
-	p.mu.Lock()
-	p.wake = time.Time{}
-	p.finish(&machine.Event[C]{Kind: machine.Tick})
-}
+func (p *Pool[C]) tick() { p.step(&machine.Event[C]{Kind: machine.Tick}) }
 
 // dial makes a connection, and closes it when it is down.
 func (p *Pool[C]) dial() {

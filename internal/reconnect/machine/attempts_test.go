@@ -403,3 +403,24 @@ func TestCallWaitsThroughAFailureBeforeUsefulConnections(t *testing.T) {
 		t.Errorf("the Call has %v, %v, want the next connection", c.Conn, c.Err)
 	}
 }
+
+// Without patience a Call fails with the pause after a connection of no use, but not before the
+// other connections that are down have ended: one that was useful ends the pause.
+func TestCallWaitsUntilAllConnectionsHaveEnded(t *testing.T) {
+	for _, useful := range []bool{true, false} {
+		d := newDriven(t, func(r *machine.Rules[*conn]) { r.Connections, r.DialFailures = 2, 0 })
+		first := d.connect()
+		d.step(event{Kind: machine.Crowded})
+		further := d.dialled()
+		first.err, further.err = errLost, errLost
+		d.lose(first, false)
+		c := d.ask()
+		if d.over(c) || d.fx.Dial {
+			t.Fatalf("before the further connection has ended: the Call has %v, an attempt %v", c.Err, d.fx.Dial)
+		}
+		d.lose(further, useful)
+		if d.fx.Dial != useful || (c.Err == nil) != useful {
+			t.Errorf("useful %v: an attempt %v, the Call has %v", useful, d.fx.Dial, c.Err)
+		}
+	}
+}
