@@ -33,6 +33,14 @@ func TestOverrunsAreHangsOrSlow(t *testing.T) {
 	}
 }
 
+// A test that panics because it hangs has failed and is named.
+func TestPanicNamesTheTestThatHangs(t *testing.T) {
+	out := "panic: TestA/version_1 still runs 5s after its devices were removed\n\ngoroutine 7 [running]:\np.f()\n"
+	if r := newRun([]byte(out), errors.New("exit status 2"), 40*time.Second); r.result != fails || len(r.tests) != 1 || r.tests[0] != "TestA" {
+		t.Errorf("%v by %q, want killed by TestA", r.result, r.tests)
+	}
+}
+
 // Tests that are slow get twice the limit, once. A test that has run for most of that time
 // hangs.
 func TestSlowTestsGetMoreTime(t *testing.T) {

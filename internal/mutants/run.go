@@ -36,14 +36,15 @@ type run struct {
 	out    []byte
 }
 
-// failed matches the line of a test that failed, not of a subtest.
-var failed = regexp.MustCompile(`(?m)^--- FAIL: (\w+)`)
+// failed matches the line of a test that failed, not of a subtest, and the panic of a test that
+// hangs.
+var failed = regexp.MustCompile(`(?m)^(?:--- FAIL: (\w+)|panic: (Test\w+))`)
 
 // newRun returns the result of a command that ran tests, with a time limit.
 func newRun(out []byte, err error, limit time.Duration) run {
 	r := run{out: out}
 	for _, match := range failed.FindAllSubmatch(out, -1) {
-		r.tests = append(r.tests, string(match[1]))
+		r.tests = append(r.tests, string(match[1])+string(match[2]))
 	}
 	switch {
 	case err == nil:

@@ -2,9 +2,11 @@ package rdmaiotest
 
 import (
 	"context"
+	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"runtime/debug"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -157,8 +159,8 @@ func (w *World) observe() func(name string, d verbs.Device) verbs.Device {
 }
 
 // limitTime removes the devices of a test that runs for more than a minute, or than the environment
-// variable PATIENCE allows. So a Call that hangs fails that test and does not stop the whole run.
-// In a bubble of package synctest there is no limit: the runtime finds deadlocks.
+// variable PATIENCE allows. So a Call that hangs fails that test and does not stop the whole run. A
+// test that waits for something else, for as long again, panics with its name and all stacks. In a bubble of package synctest there is no limit: the runtime finds deadlocks.
 func (w *World) limitTime(remove func()) (stop func()) {
 	if time.Now().Year() < 2020 { // a bubble's clock begins in 2000
 		return func() {}
@@ -170,15 +172,18 @@ func (w *World) limitTime(remove func()) (stop func()) {
 			w.T.Fatal(err)
 		}
 	}
-	removed := make(chan struct{})
+	removed := make(chan *time.Timer, 1)
 	timer := time.AfterFunc(patience, func() {
-		defer close(removed)
 		w.T.Errorf("the test still runs after %v: its devices are removed", patience)
 		remove()
+		removed <- time.AfterFunc(patience, func() {
+			debug.SetTraceback("all")
+			panic(fmt.Sprintf("%s still runs %v after its devices were removed", w.T.Name(), patience))
+		})
 	})
 	return func() {
 		if !timer.Stop() {
-			<-removed
+			(<-removed).Stop()
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -77,7 +78,14 @@ func reader(b []byte, maxSize, maxFragments int) (*records, *[]int) {
 	var grown []int
 	return &records{
 		r: bufio.NewReaderSize(bytes.NewReader(b), readBuffer), maxSize: maxSize, maxFragments: maxFragments,
-		deadline: func(time.Time) {}, grow: func(n int) error { grown = append(grown, n); return nil },
+		deadline: func(time.Time) {},
+		grow: func(n int) error {
+			if n <= 0 {
+				return fmt.Errorf("the memory grows by %d bytes", n) // it would do so again
+			}
+			grown = append(grown, n)
+			return nil
+		},
 	}, &grown
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -34,6 +35,7 @@ func TestPeerClosesWhileStalled(t *testing.T) {
 			held := make(chan *oncrpc.Request, 100)
 			s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r }), &tcp.Config{MaxRequests: 2, Logger: quiet})
 			go func() { _, _ = io.Copy(io.Discard, theirs) }()
+			_ = theirs.SetWriteDeadline(time.Now().Add(leak.Patience()))
 			for xid := range tt.calls { // the last ones make it stop
 				if _, err := theirs.Write(goodCall(xid)); err != nil {
 					t.Fatal(err)

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -18,6 +20,7 @@ import (
 func TestSetUpReadsWhatItNeeds(t *testing.T) {
 	here, there := net.Pipe()
 	defer here.Close()
+	here.SetDeadline(time.Now().Add(leak.Patience()))
 	sent := make([]byte, 3*HandshakeInput)
 	for i := range sent {
 		sent[i] = byte(i * 7)
