@@ -160,7 +160,8 @@ func (w *World) observe() func(name string, d verbs.Device) verbs.Device {
 
 // limitTime removes the devices of a test that runs for more than a minute, or than the environment
 // variable PATIENCE allows. So a Call that hangs fails that test and does not stop the whole run. A
-// test that waits for something else, for as long again, panics with its name and all stacks. In a bubble of package synctest there is no limit: the runtime finds deadlocks.
+// test that waits for something else, for as long again, panics with its name and all stacks. In a
+// bubble of package synctest there is no limit: the runtime finds deadlocks.
 func (w *World) limitTime(remove func()) (stop func()) {
 	if time.Now().Year() < 2020 { // a bubble's clock begins in 2000
 		return func() {}

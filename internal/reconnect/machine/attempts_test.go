@@ -404,9 +404,9 @@ func TestCallWaitsThroughAFailureBeforeUsefulConnections(t *testing.T) {
 	}
 }
 
-// Without patience a Call fails with the pause after a connection of no use, but not before the
-// other connections that are down have ended: one that was useful ends the pause.
-func TestCallWaitsUntilAllConnectionsHaveEnded(t *testing.T) {
+// Without patience a Call fails with the pause after a useless connection, but not before the event
+// Ended of the others that are down, because there is no pause after a useful one.
+func TestCallWaitsForTheEndsOfAllConnections(t *testing.T) {
 	for _, useful := range []bool{true, false} {
 		d := newDriven(t, func(r *machine.Rules[*conn]) { r.Connections, r.DialFailures = 2, 0 })
 		first := d.connect()
@@ -416,7 +416,7 @@ func TestCallWaitsUntilAllConnectionsHaveEnded(t *testing.T) {
 		d.lose(first, false)
 		c := d.ask()
 		if d.over(c) || d.fx.Dial {
-			t.Fatalf("before the further connection has ended: the Call has %v, an attempt %v", c.Err, d.fx.Dial)
+			t.Fatalf("before the end of the further connection: the Call has %v, an attempt %v", c.Err, d.fx.Dial)
 		}
 		d.lose(further, useful)
 		if d.fx.Dial != useful || (c.Err == nil) != useful {

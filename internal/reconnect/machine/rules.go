@@ -87,7 +87,7 @@ type Effects[C Conn] struct {
 	Over    []*Call[C] // they no longer wait
 	Dial    bool       // begin an attempt to connect. Dialled or Failed must follow.
 	Drop    []C        // give up these connections. Ended must follow for each.
-	Wake    time.Time  // when Tick must come, instead of any time before; after a Tick, later; zero: never
+	Wake    time.Time  // of the next Tick, in place of any before; later than now; zero: never
 	Delayed bool       // a Call waits although a connection is up
 	Failure *Failure   // to log
 }

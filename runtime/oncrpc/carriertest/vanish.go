@@ -70,21 +70,21 @@ func vanishes(t *testing.T, open func(*testing.T, oncrpc.Handler) Cuttable, call
 		go call(1)
 		waiting++
 	}
-	end := time.After(patience)
+	end := soon(t)
 	for ; waiting > 0; waiting-- {
 		select {
 		case err := <-failed:
 			if err == nil {
 				t.Error("a Call to a peer that has vanished succeeds")
 			}
-		case <-end:
+		case <-end.Done():
 			t.Fatalf("a Call to a peer that has vanished is in progress after %v", patience)
 		}
 	}
 	for name, done := range map[string]<-chan struct{}{"client": c.Client.Done(), "server": server.Done()} {
 		select {
 		case <-done:
-		case <-end:
+		case <-end.Done():
 			t.Errorf("the %s's end of a connection whose peer has vanished is up after %v", name, patience)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -57,7 +58,9 @@ func TestPeerSpeaksSomethingElse(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer client.Close()
-			_, err = client.Call(context.Background(), callOf(1, 4))
+			ctx, stop := context.WithTimeout(t.Context(), leak.Patience())
+			defer stop()
+			_, err = client.Call(ctx, callOf(1, 4))
 			wantError(t, err, tcp.ErrNotRPC, false)
 			if st := client.Stats(); st.Retransmissions != 0 || st.DialFailures == 0 {
 				t.Errorf("%+v", st)

@@ -173,6 +173,27 @@ func TestRecordMemoryFollowsBytes(t *testing.T) {
 	}
 }
 
+// The memory of a record that grows is left to later records.
+func TestRecordThatGrowsLeavesItsMemory(t *testing.T) {
+	const first = firstSize + 77 // of no other test
+	for range 100 {              // a sync.Pool need not return what it has
+		rd, _ := reader(fragment(3*firstSize, true), 3*firstSize, 1)
+		if _, err := rd.next(make([]byte, 0, first)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			switch b, ok := long[class(first)].Get().(*[]byte); {
+			case ok && cap(*b) == first:
+				return
+			case ok:
+				continue
+			}
+			break
+		}
+	}
+	t.Error("the first memory is lost")
+}
+
 // The memory of a record with short fragments doubles, so that its bytes are copied a few times
 // and not for each fragment.
 func TestRecordOfManyFragmentsIsCopiedSeldom(t *testing.T) {
