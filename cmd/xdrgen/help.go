@@ -257,6 +257,16 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
                                      entries does not fit: give the list a bound in the XDR, or set
                                      ClientConfig.MaxReply of package rpc
   views                              checks without decoding, views of checked bytes, and scans of lists
+  amend    NAME [CONST...]           the unit adds to NAME, an enum, union or program of an included
+                                     unit: what it declares by that name, lines outside definitions
+                                     (MEMBER = VALUE and case VALUE: TYPE name;), and the constants
+                                     CONST, which become members of the enum
+  replace  NAME                      the unit's declaration takes the place of an included unit's
+
+Lines outside definitions belong to the type that the last comment above them names, or to the only enum
+or union that the sidecar amends. The package has the amended declarations and those that contain them, and
+imports the others. The lines ddp, once, reply, number, message and open of the included units hold for
+them, and their Go names are the same. See docs/adding-an-extension.md, "Amending a protocol".
 `
 
 const helpFormats = `Output formats.

@@ -23,6 +23,8 @@
 //	once     PROGRAM.VERSION.PROC       executing the procedure twice for one call does harm
 //	reply    PROGRAM.VERSION.PROC field.path    the most bytes (not entries) of data in the reply
 //	views                               checks without decoding, views and scans
+//	amend    NAME [CONST...]            the unit adds to an included enum, union or program
+//	replace  NAME                       the unit's declaration replaces an included one
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
 // Parse checks the form only. Package sema checks that the names exist.
@@ -128,7 +130,7 @@ var definitions = []string{"const", "typedef", "enum", "struct", "union", "progr
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply", "views"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply", "views", "amend", "replace"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -168,6 +170,10 @@ func form(word string) (text string, n int) {
 		return "reply PROGRAM.VERSION.PROC field.path", 3
 	case "views":
 		return "views", 1
+	case "amend":
+		return "amend NAME, and CONST... after the name of an enum", 2
+	case "replace":
+		return "replace NAME", 2
 	}
 	return "", 0
 }
@@ -175,7 +181,7 @@ func form(word string) (text string, n int) {
 // more reports whether a statement may have more words than form returns.
 func more(w []Word) bool {
 	switch w[0].Text {
-	case "type", "with":
+	case "type", "with", "amend":
 		return true
 	case "code":
 		return w[1].Text == ir.SpaceHeaderType
@@ -259,6 +265,8 @@ func (p *parser) line(w []Word) {
 		p.reply(w, all)
 	case "views":
 		b.Views = p.once("views", w[0].Pos, "views") || b.Views
+	case "amend", "replace":
+		p.amend(w, all)
 	}
 }
 

@@ -101,6 +101,26 @@ func (d Diagnostic) HelpText() string {
 	return d.Info().Fix
 }
 
+// Distinct returns the findings without those that repeat another: the text of an included unit can
+// be compiled twice, once for a unit that amends it.
+func Distinct(ds []Diagnostic) []Diagnostic {
+	type key struct {
+		rule    Rule
+		at      source.Span
+		message string
+	}
+	seen := make(map[key]bool, len(ds))
+	out := ds[:0:0]
+	for _, d := range ds {
+		k := key{d.Rule, d.Span, d.Message}
+		if !seen[k] {
+			seen[k] = true
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
 // Sort sorts findings by file, then place, then code. Files are in the order of the list files.
 // Other files follow by name.
 func Sort(ds []Diagnostic, files []*source.File) {

@@ -115,6 +115,11 @@ const (
 	BindAmbiguous
 	BindOfFolder
 	BindNotRead
+	AmendWhich
+	AmendUnknown
+	AmendKind
+	AmendConflict
+	AmendGuess
 
 	GoName
 
@@ -224,6 +229,12 @@ var rules = [numRules]Info{
 	BindOfFolder:    {"XDR0808", "sidecar-of-folder", Warning, "", "give all files of the folder, or the sidecar with -bind"},
 	BindNotRead:     {"XDR0809", "sidecar-not-read", Warning, "", "rename it after the .x file, or give it with -bind"},
 	BindAmbiguous:   {"XDR0807", "bind-ambiguous", Error, "RFC 8166 §6.1", "use a separate type in each of the two places"},
+
+	AmendWhich:    {"XDR0810", "amends-which", Error, "RFC 8178 §4", "name the type in a line \"amend NAME\" of the sidecar"},
+	AmendUnknown:  {"XDR0811", "amend-unknown", Error, "", "name what an included unit declares and this unit adds to"},
+	AmendKind:     {"XDR0812", "amend-kind", Error, "", "amend enums, unions and programs; declare other types again, and replace them"},
+	AmendConflict: {"XDR0813", "amend-conflict", Error, "RFC 8178 §4", "use names and numbers that are not in use"},
+	AmendGuess:    {"XDR0814", "amend-guess", Warning, "", "name the type in a comment above the lines"},
 
 	GoName: {"XDR0901", "go-name-clash", Error, "", "add a rename to the sidecar"},
 }

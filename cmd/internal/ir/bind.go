@@ -19,6 +19,22 @@ type Bind struct {
 	RPC      bool         // "rpc": clients and servers of the programs, besides the types
 	Once     []ProcName   // "once": procedures that must not be executed twice for one call
 	Replies  []ReplyBound // "reply": procedures whose arguments bound the size of the reply
+	Amends   []Amend      // "amend", "replace": changes in declarations of included units
+}
+
+// Amend says that a unit adds to a declaration of a unit that it includes, or replaces it.
+type Amend struct {
+	Pos     source.Span
+	Name    string // XDR name of the declaration
+	At      source.Span
+	Replace bool
+	Consts  []AmendConst // constants of the unit that become members of the enum
+}
+
+// AmendConst is the name of a constant in a line "amend".
+type AmendConst struct {
+	Name string
+	Pos  source.Span
 }
 
 // ProcName names a procedure.

@@ -16,7 +16,7 @@ import (
 type Unit struct {
 	Name    string    // unit name: the folder or package, such as "rpcrdma2"
 	Files   []*File   // the unit's own files, in command line order
-	Imports []*Import // units it builds on, in order of first include
+	Imports []*Import // units it builds on, in order of first include; amended ones come first
 	Decls   []*Decl   // the unit's own declarations, in source order
 }
 
@@ -60,6 +60,7 @@ type Decl struct {
 	Import *Import  // the unit that declares it; nil for the unit itself
 	Anon   bool     // the type has no name in the text; Name was made up
 	Inner  bool     // declared inside another declaration
+	Of     *Decl    // an included declaration that this one copies, with additions; or nil
 
 	Value   Value     // Const
 	Members []*Member // Enum

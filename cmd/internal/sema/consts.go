@@ -134,6 +134,10 @@ func (e *evaluator) enumValues(s *symbol) {
 			m.Text = ms.from.Value.Text
 		}
 		if old := byValue[n]; old != nil {
+			if d, taken := e.u.takenNumber(s, m, old); taken {
+				e.report(d)
+				continue
+			}
 			e.report(diag.New(diag.RepeatedValue, ms.span, "%s has the value of %s", m.Name, old.Name).With(old.Pos, "declared here"))
 		} else {
 			byValue[n] = m

@@ -96,6 +96,9 @@ func (c *collector) declareDef(d *syntax.Def) {
 		return
 	}
 	decl := &ir.Decl{Kind: declKind(d.Kind), Name: d.Name.Name, Pos: d.Name.Span, Doc: d.Doc, Tail: d.Tail, Import: c.u.imp}
+	if of := c.u.amended.of[d]; of != nil {
+		decl.Of, decl.Open = of, of.Open
+	}
 	s := &symbol{name: d.Name.Name, span: d.Name.Span, def: d, decl: decl, broken: d.Broken}
 	if !c.enter(s) {
 		return

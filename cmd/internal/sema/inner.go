@@ -55,6 +55,7 @@ func (c *collector) declareInline(parent, field string, t *syntax.Type) {
 		c.report(diag.New(diag.NestedTag, name.Span, "%s %s is declared inside %s", t.Body.Kind, name.Name, parent))
 	}
 	d := &ir.Decl{Kind: declKind(t.Body.Kind), Name: name.Name, Pos: name.Span, Import: c.u.imp, Anon: anon, Inner: true}
+	d.Of = c.u.amended.inner[t.Body]
 	s := &symbol{name: d.Name, span: d.Pos, def: t.Body, decl: d, broken: t.Body.Broken}
 	if !c.enter(s) {
 		return

@@ -31,6 +31,16 @@ func newLibrary(fs FileSystem, f *findings) *library {
 	}
 }
 
+// named returns the file that was read under a name, or nil.
+func (l *library) named(name string) *source.File {
+	for _, f := range l.files {
+		if f.Name == name && name != "" {
+			return f
+		}
+	}
+	return nil
+}
+
 // folder is the result of ReadDir for a folder.
 type folder struct {
 	entries []os.DirEntry

@@ -45,8 +45,8 @@ func procValue(u *unit, p *ir.Proc, suffix string, t *ir.Type, doc string) *ir.T
 // made declares a type for procedure p.
 func (u *unit) made(p *ir.Proc, kind ir.DeclKind, suffix, doc string) *ir.Decl {
 	name := p.Name + suffix
-	for u.lookup(name) != nil {
-		name += "_"
+	for s := u.lookup(name); s != nil && (s.def != nil || s.decl.Import == u.imp); s = u.lookup(name) {
+		name += "_" // the name that an included unit made up for the procedure's original is free
 	}
 	d := &ir.Decl{Kind: kind, Name: name, Pos: p.Pos, Doc: []string{doc}, Import: u.imp, Anon: true}
 	u.scope.put(&symbol{name: name, span: p.Pos, decl: d})

@@ -3,6 +3,7 @@ package sema
 import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
 // checkRedeclared reports names that an imported unit declares too. A typedef of the same type is
@@ -17,11 +18,11 @@ func checkRedeclared(f *findings, u *unit) {
 			}
 			for _, i := range u.imports {
 				other := i.scope.names[s.name]
-				if other == nil || s.decl.Anon || sameTypedef(s, other) {
+				if other == nil || s.decl.Anon || s.decl.Of != nil || u.amended.named[s.decl.Name] || sameTypedef(s, other) {
 					continue
 				}
 				again[s.decl] = !members
-				f.report(declaredByUnit(s, other, i.name))
+				f.report(declaredByUnit(u, s, other, i.name))
 				break
 			}
 		}
@@ -30,14 +31,47 @@ func checkRedeclared(f *findings, u *unit) {
 
 // declaredByUnit is the finding for a name that unit declares too. Documents that extend a protocol
 // declare its enums and unions again, with more members and arms.
-func declaredByUnit(s, other *symbol, unit string) diag.Diagnostic {
+func declaredByUnit(u *unit, s, other *symbol, unit string) diag.Diagnostic {
 	d := diag.New(diag.DuplicateName, s.span, "%s is already declared by unit %s", s.name, unit).With(other.span, "declared here")
 	kind := s.decl.Kind
 	if s.member != nil || other.member != nil || kind != other.decl.Kind || kind != ir.Enum && kind != ir.Union && kind != ir.Struct {
 		return d
 	}
-	return d.Helpf("rename one of the two; a type of an included unit cannot be replaced: to extend it, as RFC 9754 does, "+
-		"change it in a copy of %s and leave out the #include; xdrgen compat reports what differs from the original", other.span.File.Name)
+	line := "replace"
+	if adds(s.def, other.def) {
+		line = "amend"
+	}
+	return d.Helpf("rename one of the two; or, if this unit extends the protocol, add to the sidecar %s the line \"%s %s\"", u.sidecar(s.span.File), line, s.name)
+}
+
+// adds reports whether an enum or union has only members or cases that the included one lacks: it
+// is an addition, and not the whole type.
+func adds(def, to *syntax.Def) bool {
+	if def == nil || to == nil || def.Kind == syntax.Struct {
+		return false
+	}
+	have := map[string]bool{}
+	for _, m := range to.Members {
+		have[m.Name.Name] = true
+	}
+	for _, a := range to.Arms {
+		for _, l := range a.Labels {
+			have[l.Text] = true
+		}
+	}
+	for _, m := range def.Members {
+		if have[m.Name.Name] {
+			return false
+		}
+	}
+	for _, a := range def.Arms {
+		for _, l := range a.Labels {
+			if have[l.Text] {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func sameTypedef(a, b *symbol) bool {

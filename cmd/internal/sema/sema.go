@@ -58,6 +58,7 @@ func Compile(o Options) (*Result, error) {
 		r.Unit, r.Bind = u.ir(), u.side.bind
 	}
 	r.Files = c.lib.files
+	c.findings.diags = diag.Distinct(c.findings.diags)
 	diag.Sort(c.findings.diags, c.lib.files)
 	r.Diags = c.findings.diags
 	if !o.Plain {
@@ -70,6 +71,7 @@ func Compile(o Options) (*Result, error) {
 // state that only this pass has.
 //
 //	compiler ── parses, includes, imports ──> unit
+//	   amender     copies what the unit amends of included units, with the additions
 //	   supplier    adds declarations that the files expect from elsewhere
 //	   collector   enters names into the scope
 //	   evaluator   computes constants
@@ -98,6 +100,7 @@ func newCompiler(o Options) *compiler {
 
 // compile analyzes a loaded unit. The units that it imports were compiled when they were loaded.
 func (c *compiler) compile(u *unit) {
+	c.amend(u)
 	c.newSupplier(u).supply()
 	(&collector{findings: c.findings, u: u}).declare()
 	values := &evaluator{findings: c.findings, advice: c.advice, u: u, defines: c.o.Defines, counting: map[numberName]bool{}}
@@ -107,6 +110,7 @@ func (c *compiler) compile(u *unit) {
 	r.resolvePrograms()
 	checkRedeclared(c.findings, u)
 	r.checkUnions()
+	r.checkAmended()
 	checkNested(c.findings, u)
 	checkCycles(c.findings, u) // after checkUnions, which finds the cases of each arm
 	u.broken = diag.HasErrors(c.findings.diags)
@@ -122,6 +126,7 @@ func (c *compiler) compile(u *unit) {
 		u.side.bind.Renames = append(slices.Clone(c.o.Renames), u.side.bind.Renames...)
 	}
 	if !u.broken { // else a name of the sidecar may be missing because of an error
+		u.inheritLines()
 		c.newLinker(u).link()
 	}
 }
@@ -130,11 +135,15 @@ func (c *compiler) compile(u *unit) {
 func (u *unit) ir() *ir.Unit {
 	out := &ir.Unit{Name: u.name, Decls: u.decls}
 	for _, f := range u.files {
-		if !f.Source.Synthetic {
+		if !f.Source.Synthetic && !u.amended.copied[f] {
 			out.Files = append(out.Files, irFile(f))
 		}
 	}
-	for _, i := range u.imports {
+	imports := u.imports
+	if slices.ContainsFunc(imports, func(i *unit) bool { return len(i.amended.of) > 0 }) {
+		imports = u.inOrder() // what amends a unit takes its Go names from it
+	}
+	for _, i := range imports {
 		out.Imports = append(out.Imports, i.imp)
 	}
 	return out

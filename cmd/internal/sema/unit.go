@@ -25,6 +25,7 @@ type unit struct {
 	macros  map[string]string
 	imports []*unit // all units that it builds on, directly or not, in order of first include
 	side    sidecar
+	amended amended
 	unread  bool // its files could not be read; that was reported
 	partial bool // an include was not found or not read, so names may be missing
 
@@ -139,17 +140,19 @@ func (u *unit) reportMissing(name string) bool {
 	return true
 }
 
-// lookup returns the symbol with a name, or nil. The unit's own declarations precede its imports'.
+// lookup returns the symbol with a name, or nil. The unit's own declarations precede its imports',
+// and what an import amends precedes the declaration that it amends.
 func (u *unit) lookup(name string) *symbol {
 	if s := u.scope.names[name]; s != nil {
 		return s
 	}
+	var found *symbol
 	for _, i := range u.imports {
-		if s := i.scope.names[name]; s != nil {
-			return s
+		if s := i.scope.names[name]; s != nil && (found == nil || s.decl.Of != nil && found.decl.Of == nil) {
+			found = s
 		}
 	}
-	return nil
+	return found
 }
 
 // visible returns all symbols of the unit and its imports.

@@ -116,11 +116,9 @@ func (p *splitter) adviseJunk(d diag.Diagnostic) diag.Diagnostic {
 	t, next, after := p.toks[p.i], p.at(p.i+1), p.at(p.i+2)
 	switch {
 	case t.is("case"), t.is("default"):
-		return d.Helpf("move it into a union, or remove an extra } above; if the document extends a protocol and prints only the new arms, " +
-			"as RFC 8276 does, add them to the union in a copy of that protocol's file")
+		return d.Helpf("write case VALUE: TYPE name; and move it into a union, or remove an extra } above")
 	case t.kind == tIdent && next.is("=") && (after.kind == tNumber || after.kind == tIdent):
-		return d.Helpf("declare a constant, const %s = %s;, or move it into an enum; if the document extends a protocol and prints only the new members, "+
-			"as RFC 8276 does, add them to the enum in a copy of that protocol's file", t.text, after.text)
+		return d.Helpf("declare a constant, const %s = %s;, or move it into an enum", t.text, after.text)
 	case t.kind == tIdent && next.is("("):
 		return d.Helpf("macros with arguments are not expanded: write what %s stands for, or begin the line with %% to leave it to C", t.text)
 	case t.is("}"):

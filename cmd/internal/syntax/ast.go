@@ -6,12 +6,20 @@ import "github.com/rpcrdma/rpcrdma/cmd/internal/source"
 type File struct {
 	Source  *source.File
 	Defs    []*Def   // in source order, broken ones too
+	Loose   []*Loose // members and arms outside definitions, in source order
 	License []string // lines of the comment with the code licence, without comment marks
 
 	// Lines for C, including those that an #if excludes.
 	Percent []source.Span // lines that begin with %, with continuation lines
 	CDefs   []*Def        // constants of %#define lines
 	Headers []Header      // C headers of #include and %#include lines
+}
+
+// Loose is a run of members, or of arms, that are in no enum or union. Documents that extend a
+// protocol print the lines that they add to its types.
+type Loose struct {
+	Def   *Def       // an enum or a union without a name
+	Above [][]string // for each member or arm, the words of the comments above it
 }
 
 // Header is an included C header.

@@ -76,7 +76,7 @@ func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 			break
 		}
 		if len(toks) > 0 {
-			out.Defs = append(out.Defs, p.definition(s, toks)...)
+			out.add(s, p.definition(s, toks))
 		}
 	}
 	for _, t := range split.names { // so that their uses are not reported as undefined

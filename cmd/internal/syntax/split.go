@@ -47,6 +47,9 @@ func (p *splitter) next() (toks []token, ok bool) {
 	if p.vendor() || p.forward() {
 		return nil, true
 	}
+	if toks := p.loose(); len(toks) > 0 {
+		return toks, true
+	}
 	if !p.startsDef(p.i) {
 		if !p.junk() {
 			return nil, true

@@ -4936,7 +4936,7 @@ func (v Status) XDREnum() *codec.Enum {
 }
 
 var enumStatus = codec.Enum{
-	Name: "nfsstat4",
+	Name: "nfsstat4", Open: true,
 	Numbers: []int32{0, 1, 2, 5, 6, 13, 17, 18, 20, 21, 22, 27, 28, 30, 31, 63, 66, 69, 70, 10001, 10003,
 		10004, 10005, 10006, 10007, 10008, 10009, 10010, 10011, 10012, 10013, 10014, 10015,
 		10016, 10017, 10018, 10019, 10020, 10021, 10022, 10023, 10024, 10025, 10026, 10027,
@@ -5015,9 +5015,6 @@ func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42.Status:"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -5030,11 +5027,7 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.Status:")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.Status:")
-	}
-	*v = enum
+	*v = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -14904,9 +14897,6 @@ func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], v.OK.Access)
 		off += 12
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.AccessRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -14917,10 +14907,11 @@ func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.AccessRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -14940,9 +14931,6 @@ func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.Access = binary.BigEndian.Uint32(w[4:8])
 		off += 8
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.AccessRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -15046,9 +15034,6 @@ func (v *CloneRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CloneRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CloneRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -15061,11 +15046,7 @@ func (v *CloneRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CloneRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CloneRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -15180,9 +15161,6 @@ func (v *CloseRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[12]byte)(w[8:20]) = v.OpenStateID.Other
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CloseRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -15193,10 +15171,11 @@ func (v *CloseRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CloseRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CloseRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15216,9 +15195,6 @@ func (v *CloseRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OpenStateID.Other = [12]byte(w[4:16])
 		off += 16
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CloseRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -15381,9 +15357,6 @@ func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[8]byte)(w[4:12]) = v.OK.WriteVerf
 		off += 12
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CommitRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -15394,10 +15367,11 @@ func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CommitRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -15415,9 +15389,6 @@ func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.WriteVerf = [8]byte(b[off : off+8 : off+8])
 		off += 8
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CommitRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -15967,9 +15938,6 @@ func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 28
 		off = codec.PutWords(b, off, v.OK.AttrSet)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CreateRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -15980,10 +15948,11 @@ func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CreateRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -16016,9 +15985,6 @@ func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		}
 		off = codec.GetWords(b, off, v.OK.AttrSet)
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CreateRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -16115,9 +16081,6 @@ func (v *DelegPurgeRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DelegPurgeRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.DelegPurgeRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -16130,11 +16093,7 @@ func (v *DelegPurgeRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.DelegPurgeRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.DelegPurgeRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -16228,9 +16187,6 @@ func (v *DelegReturnRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DelegReturnRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.DelegReturnRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -16243,11 +16199,7 @@ func (v *DelegReturnRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.DelegReturnRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.DelegReturnRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -16456,9 +16408,6 @@ func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 4
 		off = codec.PutOpaque(b, off, v.OK.ObjAttributes.AttrVals)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.GetAttrRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -16469,10 +16418,11 @@ func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetAttrRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -16510,9 +16460,6 @@ func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		v.OK.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.GetAttrRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -16646,9 +16593,6 @@ func (v *GetFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 		off = codec.PutOpaque(b, off, v.OK.Object)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.GetFHRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -16659,10 +16603,11 @@ func (v *GetFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *GetFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetFHRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -16691,9 +16636,6 @@ func (v *GetFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.Object = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.GetFHRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -16875,9 +16817,6 @@ func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.OK.ChangeInfo.After))
 		off += 24
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LinkRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -16888,10 +16827,11 @@ func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LinkRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -16916,9 +16856,6 @@ func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.ChangeInfo.After = ChangeID(binary.BigEndian.Uint64(w[12:20]))
 		off += 20
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LinkRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -17550,9 +17487,6 @@ func (v *LockRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 36
 		off = codec.PutOpaque(b, off, v.Denied.Owner.Owner)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LockRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -17563,10 +17497,11 @@ func (v *LockRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *LockRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LockRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -17614,9 +17549,6 @@ func (v *LockRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Denied.Owner.Owner = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LockRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -17774,9 +17706,6 @@ func (v *LockTRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Status))
 		off += 4
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LockTRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -17787,10 +17716,11 @@ func (v *LockTRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *LockTRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LockTRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -17830,9 +17760,6 @@ func (v *LockTRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		off += xdr.Padded(int(n))
 	case StatusOK:
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LockTRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -17960,9 +17887,6 @@ func (v *LockURes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[12]byte)(w[8:20]) = v.LockStateID.Other
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LockURes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -17973,10 +17897,11 @@ func (v *LockURes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *LockURes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LockURes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -17996,9 +17921,6 @@ func (v *LockURes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.LockStateID.Other = [12]byte(w[4:16])
 		off += 16
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LockURes:Status")
-		}
 	}
 	return off, nil
 }
@@ -18099,9 +18021,6 @@ func (v *LookupRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LookupRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -18114,11 +18033,7 @@ func (v *LookupRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LookupRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.LookupRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -18157,9 +18072,6 @@ func (v *LookupPRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupPRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LookupPRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -18172,11 +18084,7 @@ func (v *LookupPRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LookupPRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.LookupPRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -18297,9 +18205,6 @@ func (v *NverifyRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NverifyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.NverifyRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -18312,11 +18217,7 @@ func (v *NverifyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.NverifyRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.NverifyRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -21090,9 +20991,6 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return v.failXDR(e, codec.In(err, "nfs42.OpenRes:OK.Delegation"))
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OpenRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -21103,10 +21001,11 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 }
 
 func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OpenRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21150,9 +21049,6 @@ func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.In(err, "nfs42.OpenRes:OK.Delegation")
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.OpenRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -21255,9 +21151,6 @@ func (v *OpenAttrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OpenAttrRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -21270,11 +21163,7 @@ func (v *OpenAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OpenAttrRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.OpenAttrRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -21444,9 +21333,6 @@ func (v *OpenConfirmRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		*(*[12]byte)(w[8:20]) = v.OK.OpenStateID.Other
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OpenConfirmRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -21457,10 +21343,11 @@ func (v *OpenConfirmRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 }
 
 func (v *OpenConfirmRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OpenConfirmRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21480,9 +21367,6 @@ func (v *OpenConfirmRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		v.OK.OpenStateID.Other = [12]byte(w[4:16])
 		off += 16
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.OpenConfirmRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -21656,9 +21540,6 @@ func (v *OpenDowngradeRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		*(*[12]byte)(w[8:20]) = v.OK.OpenStateID.Other
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OpenDowngradeRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -21669,10 +21550,11 @@ func (v *OpenDowngradeRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 }
 
 func (v *OpenDowngradeRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OpenDowngradeRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -21692,9 +21574,6 @@ func (v *OpenDowngradeRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 		v.OK.OpenStateID.Other = [12]byte(w[4:16])
 		off += 16
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.OpenDowngradeRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -21799,9 +21678,6 @@ func (v *PutFHRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PutFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.PutFHRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -21814,11 +21690,7 @@ func (v *PutFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.PutFHRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.PutFHRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -21857,9 +21729,6 @@ func (v *PutPubFHRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PutPubFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.PutPubFHRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -21872,11 +21741,7 @@ func (v *PutPubFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.PutPubFHRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.PutPubFHRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -21915,9 +21780,6 @@ func (v *PutRootFHRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PutRootFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.PutRootFHRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -21930,11 +21792,7 @@ func (v *PutRootFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.PutRootFHRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.PutRootFHRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -22181,9 +22039,6 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, v.OK.Data)
 		}
 	default:
-		if !v.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ReadRes:Status")
-		}
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
 		}
@@ -22194,10 +22049,11 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ReadRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -22241,9 +22097,6 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n))
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.ReadRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -22929,9 +22782,6 @@ func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.OK.Reply.EOF))
 		off += 8
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ReadDirRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -22942,10 +22792,11 @@ func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ReadDirRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -23033,9 +22884,6 @@ func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		v.OK.Reply.EOF = word != 0
 		off += 4
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.ReadDirRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -23221,9 +23069,6 @@ func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off = codec.PutOpaque(b, off, v.OK.Link)
 		}
 	default:
-		if !v.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ReadLinkRes:Status")
-		}
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
 		}
@@ -23234,10 +23079,11 @@ func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ReadLinkRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -23275,9 +23121,6 @@ func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			off += xdr.Padded(int(n))
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.ReadLinkRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -23459,9 +23302,6 @@ func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.OK.ChangeInfo.After))
 		off += 24
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.RemoveRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -23472,10 +23312,11 @@ func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.RemoveRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -23500,9 +23341,6 @@ func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.ChangeInfo.After = ChangeID(binary.BigEndian.Uint64(w[12:20]))
 		off += 20
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.RemoveRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -23718,9 +23556,6 @@ func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[36:44], uint64(v.OK.TargetChangeInfo.After))
 		off += 44
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.RenameRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -23731,10 +23566,11 @@ func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.RenameRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -23766,9 +23602,6 @@ func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.TargetChangeInfo.After = ChangeID(binary.BigEndian.Uint64(w[32:40]))
 		off += 40
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.RenameRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -23858,9 +23691,6 @@ func (v *RenewRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenewRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.RenewRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -23873,11 +23703,7 @@ func (v *RenewRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.RenewRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.RenewRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -23916,9 +23742,6 @@ func (v *RestoreFHRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RestoreFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.RestoreFHRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -23931,11 +23754,7 @@ func (v *RestoreFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.RestoreFHRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.RestoreFHRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -23974,9 +23793,6 @@ func (v *SaveFHRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SaveFHRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SaveFHRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -23989,11 +23805,7 @@ func (v *SaveFHRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SaveFHRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.SaveFHRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -24579,9 +24391,6 @@ func (v *SecInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SecInfoRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -24592,10 +24401,11 @@ func (v *SecInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *SecInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SecInfoRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -24665,9 +24475,6 @@ func (v *SecInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 			}
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.SecInfoRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -24803,9 +24610,6 @@ func (v *SetAttrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SetAttrRes:Status"))
-	}
 	if uint64(len(v.AttrsSet)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.AttrsSet)), math.MaxUint32, "nfs42.SetAttrRes:AttrsSet"))
 	}
@@ -24825,11 +24629,7 @@ func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		return 0, codec.Short(b, off, 8, "nfs42.SetAttrRes:Status")
 	}
 	w := b[off : off+8 : off+8]
-	enum := Status(binary.BigEndian.Uint32(w[0:4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.SetAttrRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n)*4 > uint64(len(b)-off) {
@@ -25092,9 +24892,6 @@ func (v *SetClientIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		off += 4
 		off = codec.PutOpaque(b, off, v.ClientUsing.Addr)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SetClientIDRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -25105,10 +24902,11 @@ func (v *SetClientIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 }
 
 func (v *SetClientIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SetClientIDRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -25157,9 +24955,6 @@ func (v *SetClientIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		v.ClientUsing.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.SetClientIDRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -25253,9 +25048,6 @@ func (v *SetClientIDConfirmRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, er
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetClientIDConfirmRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SetClientIDConfirmRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -25268,11 +25060,7 @@ func (v *SetClientIDConfirmRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SetClientIDConfirmRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.SetClientIDConfirmRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -25393,9 +25181,6 @@ func (v *VerifyRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VerifyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.VerifyRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -25408,11 +25193,7 @@ func (v *VerifyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.VerifyRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.VerifyRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -25649,9 +25430,6 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[8]byte)(w[12:20]) = v.OK.WriteVerf
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.WriteRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -25662,10 +25440,11 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.WriteRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -25690,9 +25469,6 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.WriteVerf = [8]byte(w[8:16])
 		off += 16
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.WriteRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -25801,9 +25577,6 @@ func (v *ReleaseLockOwnerRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReleaseLockOwnerRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ReleaseLockOwnerRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -25816,11 +25589,7 @@ func (v *ReleaseLockOwnerRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ReleaseLockOwnerRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.ReleaseLockOwnerRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -25859,9 +25628,6 @@ func (v *IllegalRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *IllegalRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.IllegalRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -25874,11 +25640,7 @@ func (v *IllegalRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.IllegalRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.IllegalRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -26363,9 +26125,6 @@ func (v *BackchannelCtlRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *BackchannelCtlRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.BackchannelCtlRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -26378,11 +26137,7 @@ func (v *BackchannelCtlRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.BackchannelCtlRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.BackchannelCtlRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -26749,9 +26504,6 @@ func (v *BindConnToSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 		binary.BigEndian.PutUint32(w[24:28], codec.Word(v.OK.UseConnInRDMAMode))
 		off += 28
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.BindConnToSessionRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -26762,10 +26514,11 @@ func (v *BindConnToSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, e
 }
 
 func (v *BindConnToSessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.BindConnToSessionRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -26794,9 +26547,6 @@ func (v *BindConnToSessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, e
 		v.OK.UseConnInRDMAMode = word != 0
 		off += 24
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.BindConnToSessionRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -28843,9 +28593,6 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 12
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ExchangeIDRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -28856,10 +28603,11 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ExchangeIDRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -29076,9 +28824,6 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			off += 12
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.ExchangeIDRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -29552,9 +29297,6 @@ func (v *CreateSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		off += 28
 		off = codec.PutWords(b, off, v.OK.BackChanAttrs.RDMAIRD)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CreateSessionRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -29565,10 +29307,11 @@ func (v *CreateSessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 }
 
 func (v *CreateSessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CreateSessionRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -29628,9 +29371,6 @@ func (v *CreateSessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		}
 		off = codec.GetWords(b, off, v.OK.BackChanAttrs.RDMAIRD)
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CreateSessionRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -29727,9 +29467,6 @@ func (v *DestroySessionRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DestroySessionRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.DestroySessionRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -29742,11 +29479,7 @@ func (v *DestroySessionRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.DestroySessionRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.DestroySessionRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -29840,9 +29573,6 @@ func (v *FreeStateIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FreeStateIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.FreeStateIDRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -29855,11 +29585,7 @@ func (v *FreeStateIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.FreeStateIDRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.FreeStateIDRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -30455,18 +30181,16 @@ func (v *GetDirDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.NonFatal.Status)), 0, "nfs42.GetDirDelegationRes:NonFatal.Status"))
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs42.GetDirDelegationRes:Status"))
-		}
 	}
 	return off, nil
 }
 
 func (v *GetDirDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetDirDelegationRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -30551,9 +30275,6 @@ func (v *GetDirDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, 
 			return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind2)), 0, "nfs42.GetDirDelegationRes:NonFatal.Status")
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.GetDirDelegationRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -30817,9 +30538,6 @@ func (v *GetDeviceInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.MinCount))
 		off += 8
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.GetDeviceInfoRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -30830,10 +30548,11 @@ func (v *GetDeviceInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 }
 
 func (v *GetDeviceInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetDeviceInfoRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -30885,9 +30604,6 @@ func (v *GetDeviceInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		v.MinCount = Count(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.GetDeviceInfoRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -31133,9 +30849,6 @@ func (v *GetDeviceListRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.OK.EOF))
 		off += 4
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.GetDeviceListRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -31146,10 +30859,11 @@ func (v *GetDeviceListRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 }
 
 func (v *GetDeviceListRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.GetDeviceListRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -31190,9 +30904,6 @@ func (v *GetDeviceListRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		v.OK.EOF = word != 0
 		off += 4
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.GetDeviceListRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -31789,18 +31500,16 @@ func (v *LayoutCommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			off += 4
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs42.LayoutCommitRes:Status"))
-		}
 	}
 	return off, nil
 }
 
 func (v *LayoutCommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LayoutCommitRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -31836,9 +31545,6 @@ func (v *LayoutCommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			off += 8
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LayoutCommitRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -32159,9 +31865,6 @@ func (v *LayoutGetRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.WillSignalLayoutAvail))
 		off += 8
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LayoutGetRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -32172,10 +31875,11 @@ func (v *LayoutGetRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *LayoutGetRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LayoutGetRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -32249,9 +31953,6 @@ func (v *LayoutGetRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		v.WillSignalLayoutAvail = word2 != 0
 		off += 4
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LayoutGetRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -32560,18 +32261,16 @@ func (v *LayoutReturnRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 			off += 4
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs42.LayoutReturnRes:Status"))
-		}
 	}
 	return off, nil
 }
 
 func (v *LayoutReturnRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LayoutReturnRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -32609,9 +32308,6 @@ func (v *LayoutReturnRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 			off += 16
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.LayoutReturnRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -32885,9 +32581,6 @@ func (v *SequenceRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[36:40], v.OK.StatusFlags)
 		off += 40
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SequenceRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -32898,10 +32591,11 @@ func (v *SequenceRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *SequenceRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SequenceRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -32925,9 +32619,6 @@ func (v *SequenceRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.StatusFlags = binary.BigEndian.Uint32(w[32:36])
 		off += 36
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.SequenceRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -33242,9 +32933,6 @@ func (v *SetSSVRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 		off = codec.PutOpaque(b, off, v.OK.Digest)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SetSSVRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -33255,10 +32943,11 @@ func (v *SetSSVRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *SetSSVRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SetSSVRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -33284,9 +32973,6 @@ func (v *SetSSVRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.Digest = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.SetSSVRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -33405,22 +33091,12 @@ func (v *TestStateIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	if uint64(len(v.StatusCodes)) > math.MaxUint32 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StatusCodes)), math.MaxUint32, "nfs42.TestStateIDResOK:StatusCodes"))
 	}
-	if codec.Lacks(b, off, 4) {
+	if codec.Lacks(b, off, 4+4*len(v.StatusCodes)) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StatusCodes)))
 	off += 4
-	s := v.StatusCodes
-	for i := range s {
-		if !s[i].Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s[i])), 0, "nfs42.TestStateIDResOK:StatusCodes[]", i))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.StatusCodes)
 	return off, nil
 }
 
@@ -33436,15 +33112,7 @@ func (v *TestStateIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 	if err = codec.Resize(d, &v.StatusCodes, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.TestStateIDResOK:StatusCodes")
 	}
-	s := v.StatusCodes
-	for i := range s {
-		enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.TestStateIDResOK:StatusCodes[]", i)
-		}
-		s[i] = enum
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.StatusCodes)
 	return off, nil
 }
 
@@ -33494,28 +33162,15 @@ func (v *TestStateIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		if uint64(len(v.OK.StatusCodes)) > math.MaxUint32 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.OK.StatusCodes)), math.MaxUint32, "nfs42.TestStateIDRes:OK.StatusCodes"))
 		}
-		if codec.Lacks(b, off, 8) {
+		if codec.Lacks(b, off, 8+4*len(v.OK.StatusCodes)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.OK.StatusCodes)))
 		off += 8
-		s := v.OK.StatusCodes
-		for i := range s {
-			if !s[i].Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s[i])), 0, "nfs42.TestStateIDRes:OK.StatusCodes[]", i))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.StatusCodes)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.TestStateIDRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -33526,10 +33181,11 @@ func (v *TestStateIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 }
 
 func (v *TestStateIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.TestStateIDRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -33552,19 +33208,8 @@ func (v *TestStateIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		if err = codec.Resize(d, &v.OK.StatusCodes, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.TestStateIDRes:OK.StatusCodes")
 		}
-		s := v.OK.StatusCodes
-		for i := range s {
-			enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.TestStateIDRes:OK.StatusCodes[]", i)
-			}
-			s[i] = enum
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.StatusCodes)
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.TestStateIDRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -33851,18 +33496,16 @@ func (v *WantDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, er
 			return v.failXDR(e, codec.In(err, "nfs42.WantDelegationRes:OK"))
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Status)), 0, "nfs42.WantDelegationRes:Status"))
-		}
 	}
 	return off, nil
 }
 
 func (v *WantDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.WantDelegationRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -33878,9 +33521,6 @@ func (v *WantDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 			return 0, codec.In(err, "nfs42.WantDelegationRes:OK")
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.WantDelegationRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -33977,9 +33617,6 @@ func (v *DestroyClientIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DestroyClientIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.DestroyClientIDRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -33992,11 +33629,7 @@ func (v *DestroyClientIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.DestroyClientIDRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.DestroyClientIDRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -34090,9 +33723,6 @@ func (v *ReclaimCompleteRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReclaimCompleteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ReclaimCompleteRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -34105,11 +33735,7 @@ func (v *ReclaimCompleteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ReclaimCompleteRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.ReclaimCompleteRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -34503,9 +34129,6 @@ func (v *CopyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], codec.Word(v.Requirements.Synchronous))
 		off += 12
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CopyRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -34516,10 +34139,11 @@ func (v *CopyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CopyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CopyRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -34594,9 +34218,6 @@ func (v *CopyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.Requirements.Synchronous = word4 != 0
 		off += 8
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CopyRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -34831,9 +34452,6 @@ func (v *CopyNotifyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 			}
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CopyNotifyRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -34844,10 +34462,11 @@ func (v *CopyNotifyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 }
 
 func (v *CopyNotifyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CopyNotifyRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -34883,9 +34502,6 @@ func (v *CopyNotifyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			}
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CopyNotifyRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -34986,9 +34602,6 @@ func (v *OffloadCancelRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) 
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OffloadCancelRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OffloadCancelRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -35001,11 +34614,7 @@ func (v *OffloadCancelRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OffloadCancelRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.OffloadCancelRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -35102,24 +34711,14 @@ func (v *OffloadStatusResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	if len(v.Complete) > 1 {
 		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Complete)), 1, "nfs42.OffloadStatusResOK:Complete"))
 	}
-	if codec.Lacks(b, off, 12) {
+	if codec.Lacks(b, off, 12+4*len(v.Complete)) {
 		return v.failXDR(e, codec.Full())
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Count))
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Complete)))
 	off += 12
-	s := v.Complete
-	for i := range s {
-		if !s[i].Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s[i])), 0, "nfs42.OffloadStatusResOK:Complete[]", i))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
-		}
-		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
-		off += 4
-	}
+	off = codec.PutWords(b, off, v.Complete)
 	return off, nil
 }
 
@@ -35140,15 +34739,7 @@ func (v *OffloadStatusResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, e
 	if err = codec.Resize(d, &v.Complete, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42.OffloadStatusResOK:Complete")
 	}
-	s := v.Complete
-	for i := range s {
-		enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.OffloadStatusResOK:Complete[]", i)
-		}
-		s[i] = enum
-		off += 4
-	}
+	off = codec.GetWords(b, off, v.Complete)
 	return off, nil
 }
 
@@ -35202,7 +34793,7 @@ func (v *OffloadStatusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		if len(v.OK.Complete) > 1 {
 			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.OK.Complete)), 1, "nfs42.OffloadStatusRes:OK.Complete"))
 		}
-		if codec.Lacks(b, off, 16) {
+		if codec.Lacks(b, off, 16+4*len(v.OK.Complete)) {
 			return v.failXDR(e, codec.Full())
 		}
 		w := b[off : off+16 : off+16]
@@ -35210,21 +34801,8 @@ func (v *OffloadStatusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		binary.BigEndian.PutUint64(w[4:12], uint64(v.OK.Count))
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(v.OK.Complete)))
 		off += 16
-		s := v.OK.Complete
-		for i := range s {
-			if !s[i].Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s[i])), 0, "nfs42.OffloadStatusRes:OK.Complete[]", i))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
-			}
-			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s[i]))
-			off += 4
-		}
+		off = codec.PutWords(b, off, v.OK.Complete)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OffloadStatusRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -35235,10 +34813,11 @@ func (v *OffloadStatusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 }
 
 func (v *OffloadStatusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OffloadStatusRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -35266,19 +34845,8 @@ func (v *OffloadStatusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		if err = codec.Resize(d, &v.OK.Complete, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42.OffloadStatusRes:OK.Complete")
 		}
-		s := v.OK.Complete
-		for i := range s {
-			enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.OffloadStatusRes:OK.Complete[]", i)
-			}
-			s[i] = enum
-			off += 4
-		}
+		off = codec.GetWords(b, off, v.OK.Complete)
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.OffloadStatusRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -35383,9 +34951,6 @@ func (v *AllocateRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AllocateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.AllocateRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -35398,11 +34963,7 @@ func (v *AllocateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.AllocateRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.AllocateRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -35500,9 +35061,6 @@ func (v *DeallocateRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeallocateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.DeallocateRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -35515,11 +35073,7 @@ func (v *DeallocateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.DeallocateRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.DeallocateRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -35803,9 +35357,6 @@ func (v *IOAdviseRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 		off = codec.PutWords(b, off, v.OK.Hints)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.IOAdviseRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -35816,10 +35367,11 @@ func (v *IOAdviseRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *IOAdviseRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.IOAdviseRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -35844,9 +35396,6 @@ func (v *IOAdviseRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		}
 		off = codec.GetWords(b, off, v.OK.Hints)
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.IOAdviseRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -35892,9 +35441,6 @@ func (v *DeviceError) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(v.Status)), 0, "nfs42.DeviceError:Status"))
-	}
 	if !v.OpNum.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.OpNum)), 0, "nfs42.DeviceError:OpNum"))
 	}
@@ -35915,16 +35461,12 @@ func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	w := b[off : off+24 : off+24]
 	v.DeviceID = [16]byte(w[0:16])
-	enum := Status(binary.BigEndian.Uint32(w[16:20]))
+	v.Status = Status(binary.BigEndian.Uint32(w[16:20]))
+	enum := Op(binary.BigEndian.Uint32(w[20:24]))
 	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs42.DeviceError:Status")
+		return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum)), 0, "nfs42.DeviceError:OpNum")
 	}
-	v.Status = enum
-	enum2 := Op(binary.BigEndian.Uint32(w[20:24]))
-	if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs42.DeviceError:OpNum")
-	}
-	v.OpNum = enum2
+	v.OpNum = enum
 	off += 24
 	return off, nil
 }
@@ -35978,9 +35520,6 @@ func (v *LayoutErrorArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	s := v.Errors
 	for i := range s {
 		p := &s[i]
-		if !p.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(p.Status)), 0, "nfs42.LayoutErrorArgs:Errors[].Status", i))
-		}
 		if !p.OpNum.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(p.OpNum)), 0, "nfs42.LayoutErrorArgs:Errors[].OpNum", i))
 		}
@@ -36018,16 +35557,12 @@ func (v *LayoutErrorArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		p := &s[i]
 		w := b[off : off+24 : off+24]
 		p.DeviceID = [16]byte(w[0:16])
-		enum := Status(binary.BigEndian.Uint32(w[16:20]))
+		p.Status = Status(binary.BigEndian.Uint32(w[16:20]))
+		enum := Op(binary.BigEndian.Uint32(w[20:24]))
 		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs42.LayoutErrorArgs:Errors[].Status", i)
+			return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum)), 0, "nfs42.LayoutErrorArgs:Errors[].OpNum", i)
 		}
-		p.Status = enum
-		enum2 := Op(binary.BigEndian.Uint32(w[20:24]))
-		if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum2)), 0, "nfs42.LayoutErrorArgs:Errors[].OpNum", i)
-		}
-		p.OpNum = enum2
+		p.OpNum = enum
 		off += 24
 	}
 	return off, nil
@@ -36072,9 +35607,6 @@ func (v *LayoutErrorRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LayoutErrorRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LayoutErrorRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -36087,11 +35619,7 @@ func (v *LayoutErrorRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LayoutErrorRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.LayoutErrorRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -36276,9 +35804,6 @@ func (v *LayoutStatsRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LayoutStatsRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.LayoutStatsRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -36291,11 +35816,7 @@ func (v *LayoutStatsRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.LayoutStatsRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.LayoutStatsRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -36756,9 +36277,6 @@ func (v *ReadPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			}
 		}
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.ReadPlusRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -36769,10 +36287,11 @@ func (v *ReadPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *ReadPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.ReadPlusRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -36851,9 +36370,6 @@ func (v *ReadPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 			}
 		}
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.ReadPlusRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -37043,9 +36559,6 @@ func (v *SeekRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint64(w[8:16], uint64(v.OK.Offset))
 		off += 16
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.SeekRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -37056,10 +36569,11 @@ func (v *SeekRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *SeekRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.SeekRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -37083,9 +36597,6 @@ func (v *SeekRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.Offset = Offset(binary.BigEndian.Uint64(w[4:12]))
 		off += 12
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.SeekRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -37256,9 +36767,6 @@ func (v *WriteSameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[8]byte)(w[12:20]) = v.OK.WriteVerf
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.WriteSameRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -37269,10 +36777,11 @@ func (v *WriteSameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *WriteSameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.WriteSameRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -37319,9 +36828,6 @@ func (v *WriteSameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		v.OK.WriteVerf = [8]byte(w[12:20])
 		off += 20
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.WriteSameRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -39425,9 +38931,6 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		s8 := v.LayoutError.Errors
 		for i8 := range s8 {
 			p6 := &s8[i8]
-			if !p6.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(p6.Status)), 0, "nfs42.ArgOp:LayoutError.Errors[].Status", i8)
-			}
 			if !p6.OpNum.Valid() {
 				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(p6.OpNum)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i8)
 			}
@@ -41604,16 +41107,12 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			p6 := &s8[i8]
 			w := b[off : off+24 : off+24]
 			p6.DeviceID = [16]byte(w[0:16])
-			enum16 := Status(binary.BigEndian.Uint32(w[16:20]))
+			p6.Status = Status(binary.BigEndian.Uint32(w[16:20]))
+			enum16 := Op(binary.BigEndian.Uint32(w[20:24]))
 			if !enum16.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum16)), 0, "nfs42.ArgOp:LayoutError.Errors[].Status", i8)
+				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum16)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i8)
 			}
-			p6.Status = enum16
-			enum17 := Op(binary.BigEndian.Uint32(w[20:24]))
-			if !enum17.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum17)), 0, "nfs42.ArgOp:LayoutError.Errors[].OpNum", i8)
-			}
-			p6.OpNum = enum17
+			p6.OpNum = enum16
 			off += 24
 		}
 	case OpLayoutStats:
@@ -41633,11 +41132,11 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.LayoutStats.Write.Count = binary.BigEndian.Uint64(w[48:56])
 		v.LayoutStats.Write.Bytes = binary.BigEndian.Uint64(w[56:64])
 		v.LayoutStats.DeviceID = [16]byte(w[64:80])
-		enum18 := LayoutType(binary.BigEndian.Uint32(w[80:84]))
-		if !enum18.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+80, uint64(uint32(enum18)), 0, "nfs42.ArgOp:LayoutStats.LayoutUpdate.Type")
+		enum17 := LayoutType(binary.BigEndian.Uint32(w[80:84]))
+		if !enum17.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+80, uint64(uint32(enum17)), 0, "nfs42.ArgOp:LayoutStats.LayoutUpdate.Type")
 		}
-		v.LayoutStats.LayoutUpdate.Type = enum18
+		v.LayoutStats.LayoutUpdate.Type = enum17
 		n63 := binary.BigEndian.Uint32(w[84:88])
 		off += 88
 		if (uint64(n63)+3)&^3 > uint64(len(b)-off) {
@@ -41694,11 +41193,11 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.Seek.StateID.SeqID = binary.BigEndian.Uint32(w[0:4])
 		v.Seek.StateID.Other = [12]byte(w[4:16])
 		v.Seek.Offset = Offset(binary.BigEndian.Uint64(w[16:24]))
-		enum19 := DataContent(binary.BigEndian.Uint32(w[24:28]))
-		if !enum19.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum19)), 0, "nfs42.ArgOp:Seek.What")
+		enum18 := DataContent(binary.BigEndian.Uint32(w[24:28]))
+		if !enum18.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+24, uint64(uint32(enum18)), 0, "nfs42.ArgOp:Seek.What")
 		}
-		v.Seek.What = enum19
+		v.Seek.What = enum18
 		off += 28
 	case OpWriteSame:
 		if err = codec.Arm(d, &v.WriteSame, 96, off); err != nil {
@@ -41710,11 +41209,11 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		w := b[off : off+68 : off+68]
 		v.WriteSame.StateID.SeqID = binary.BigEndian.Uint32(w[0:4])
 		v.WriteSame.StateID.Other = [12]byte(w[4:16])
-		enum20 := StableHow(binary.BigEndian.Uint32(w[16:20]))
-		if !enum20.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum20)), 0, "nfs42.ArgOp:WriteSame.Stable")
+		enum19 := StableHow(binary.BigEndian.Uint32(w[16:20]))
+		if !enum19.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+			return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum19)), 0, "nfs42.ArgOp:WriteSame.Stable")
 		}
-		v.WriteSame.Stable = enum20
+		v.WriteSame.Stable = enum19
 		v.WriteSame.Adb.Offset = Offset(binary.BigEndian.Uint64(w[20:28]))
 		v.WriteSame.Adb.BlockSize = Length(binary.BigEndian.Uint64(w[28:36]))
 		v.WriteSame.Adb.BlockCount = Length(binary.BigEndian.Uint64(w[36:44]))
@@ -43109,9 +42608,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[4:8], v.Access.OK.Access)
 			off += 8
 		default:
-			if !v.Access.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Access.Status)), 0, "nfs42.ResOp:Access.Status")
-			}
 		}
 	case OpClose:
 		if codec.Lacks(b, off, 8) {
@@ -43131,9 +42627,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[4:16]) = v.Close.OpenStateID.Other
 			off += 16
 		default:
-			if !v.Close.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Close.Status)), 0, "nfs42.ResOp:Close.Status")
-			}
 		}
 	case OpCommit:
 		if codec.Lacks(b, off, 8) {
@@ -43151,9 +42644,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[8]byte)(b[off : off+8 : off+8]) = v.Commit.OK.WriteVerf
 			off += 8
 		default:
-			if !v.Commit.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Commit.Status)), 0, "nfs42.ResOp:Commit.Status")
-			}
 		}
 	case OpCreate:
 		if codec.Lacks(b, off, 8) {
@@ -43179,14 +42669,8 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 24
 			off = codec.PutWords(b, off, v.Create.OK.AttrSet)
 		default:
-			if !v.Create.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Create.Status)), 0, "nfs42.ResOp:Create.Status")
-			}
 		}
 	case OpDelegPurge:
-		if !v.DelegPurge.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DelegPurge.Status)), 0, "nfs42.ResOp:DelegPurge.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -43195,9 +42679,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.DelegPurge.Status))
 		off += 8
 	case OpDelegReturn:
-		if !v.DelegReturn.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DelegReturn.Status)), 0, "nfs42.ResOp:DelegReturn.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -43234,9 +42715,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 4
 			off = codec.PutOpaque(b, off, v.GetAttr.OK.ObjAttributes.AttrVals)
 		default:
-			if !v.GetAttr.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.GetAttr.Status)), 0, "nfs42.ResOp:GetAttr.Status")
-			}
 		}
 	case OpGetFH:
 		if v.GetFH == nil {
@@ -43261,9 +42739,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 4
 			off = codec.PutOpaque(b, off, v.GetFH.OK.Object)
 		default:
-			if !v.GetFH.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.GetFH.Status)), 0, "nfs42.ResOp:GetFH.Status")
-			}
 		}
 	case OpLink:
 		if v.Link == nil {
@@ -43287,9 +42762,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Link.OK.ChangeInfo.After))
 			off += 20
 		default:
-			if !v.Link.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Link.Status)), 0, "nfs42.ResOp:Link.Status")
-			}
 		}
 	case OpLock:
 		if v.Lock == nil {
@@ -43330,9 +42802,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 32
 			off = codec.PutOpaque(b, off, v.Lock.Denied.Owner.Owner)
 		default:
-			if !v.Lock.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Lock.Status)), 0, "nfs42.ResOp:Lock.Status")
-			}
 		}
 	case OpLockT:
 		if v.LockT == nil {
@@ -43366,9 +42835,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off = codec.PutOpaque(b, off, v.LockT.Denied.Owner.Owner)
 		case StatusOK:
 		default:
-			if !v.LockT.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.LockT.Status)), 0, "nfs42.ResOp:LockT.Status")
-			}
 		}
 	case OpLockU:
 		if codec.Lacks(b, off, 8) {
@@ -43388,16 +42854,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[4:16]) = v.LockU.LockStateID.Other
 			off += 16
 		default:
-			if !v.LockU.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.LockU.Status)), 0, "nfs42.ResOp:LockU.Status")
-			}
 		}
 	case OpLookup:
 		if v.Lookup == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Lookup")
-		}
-		if !v.Lookup.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Lookup.Status)), 0, "nfs42.ResOp:Lookup.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43410,9 +42870,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.LookupP == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:LookupP")
 		}
-		if !v.LookupP.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.LookupP.Status)), 0, "nfs42.ResOp:LookupP.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -43423,9 +42880,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpNverify:
 		if v.Nverify == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Nverify")
-		}
-		if !v.Nverify.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Nverify.Status)), 0, "nfs42.ResOp:Nverify.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43470,16 +42924,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.In(err, "nfs42.ResOp:Open.OK.Delegation")
 			}
 		default:
-			if !v.Open.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Open.Status)), 0, "nfs42.ResOp:Open.Status")
-			}
 		}
 	case OpOpenAttr:
 		if v.OpenAttr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:OpenAttr")
-		}
-		if !v.OpenAttr.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OpenAttr.Status)), 0, "nfs42.ResOp:OpenAttr.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43509,9 +42957,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[4:16]) = v.OpenConfirm.OK.OpenStateID.Other
 			off += 16
 		default:
-			if !v.OpenConfirm.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpenConfirm.Status)), 0, "nfs42.ResOp:OpenConfirm.Status")
-			}
 		}
 	case OpOpenDowngrade:
 		if v.OpenDowngrade == nil {
@@ -43534,16 +42979,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[4:16]) = v.OpenDowngrade.OK.OpenStateID.Other
 			off += 16
 		default:
-			if !v.OpenDowngrade.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OpenDowngrade.Status)), 0, "nfs42.ResOp:OpenDowngrade.Status")
-			}
 		}
 	case OpPutFH:
 		if v.PutFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:PutFH")
-		}
-		if !v.PutFH.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.PutFH.Status)), 0, "nfs42.ResOp:PutFH.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43556,9 +42995,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.PutPubFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:PutPubFH")
 		}
-		if !v.PutPubFH.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.PutPubFH.Status)), 0, "nfs42.ResOp:PutPubFH.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -43569,9 +43005,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpPutRootFH:
 		if v.PutRootFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:PutRootFH")
-		}
-		if !v.PutRootFH.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.PutRootFH.Status)), 0, "nfs42.ResOp:PutRootFH.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43612,9 +43045,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				off = codec.PutOpaque(b, off, v.Read.OK.Data)
 			}
 		default:
-			if !v.Read.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Read.Status)), 0, "nfs42.ResOp:Read.Status")
-			}
 		}
 	case OpReadDir:
 		if v.ReadDir == nil {
@@ -43670,9 +43100,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[4:8], codec.Word(v.ReadDir.OK.Reply.EOF))
 			off += 8
 		default:
-			if !v.ReadDir.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.ReadDir.Status)), 0, "nfs42.ResOp:ReadDir.Status")
-			}
 		}
 	case OpReadLink:
 		if v.ReadLink == nil {
@@ -43704,9 +43131,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				off = codec.PutOpaque(b, off, v.ReadLink.OK.Link)
 			}
 		default:
-			if !v.ReadLink.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.ReadLink.Status)), 0, "nfs42.ResOp:ReadLink.Status")
-			}
 		}
 	case OpRemove:
 		if v.Remove == nil {
@@ -43730,9 +43154,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[12:20], uint64(v.Remove.OK.ChangeInfo.After))
 			off += 20
 		default:
-			if !v.Remove.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Remove.Status)), 0, "nfs42.ResOp:Remove.Status")
-			}
 		}
 	case OpRename:
 		if v.Rename == nil {
@@ -43759,16 +43180,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[32:40], uint64(v.Rename.OK.TargetChangeInfo.After))
 			off += 40
 		default:
-			if !v.Rename.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Rename.Status)), 0, "nfs42.ResOp:Rename.Status")
-			}
 		}
 	case OpRenew:
 		if v.Renew == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Renew")
-		}
-		if !v.Renew.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Renew.Status)), 0, "nfs42.ResOp:Renew.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43781,9 +43196,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.RestoreFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:RestoreFH")
 		}
-		if !v.RestoreFH.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.RestoreFH.Status)), 0, "nfs42.ResOp:RestoreFH.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -43794,9 +43206,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpSaveFH:
 		if v.SaveFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:SaveFH")
-		}
-		if !v.SaveFH.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.SaveFH.Status)), 0, "nfs42.ResOp:SaveFH.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43820,9 +43229,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpSetAttr:
 		if v.SetAttr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:SetAttr")
-		}
-		if !v.SetAttr.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.SetAttr.Status)), 0, "nfs42.ResOp:SetAttr.Status")
 		}
 		if uint64(len(v.SetAttr.AttrsSet)) > math.MaxUint32 {
 			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.SetAttr.AttrsSet)), math.MaxUint32, "nfs42.ResOp:SetAttr.AttrsSet")
@@ -43873,16 +43279,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 4
 			off = codec.PutOpaque(b, off, v.SetClientID.ClientUsing.Addr)
 		default:
-			if !v.SetClientID.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.SetClientID.Status)), 0, "nfs42.ResOp:SetClientID.Status")
-			}
 		}
 	case OpSetClientIDConfirm:
 		if v.SetClientIDConfirm == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:SetClientIDConfirm")
-		}
-		if !v.SetClientIDConfirm.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.SetClientIDConfirm.Status)), 0, "nfs42.ResOp:SetClientIDConfirm.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43894,9 +43294,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpVerify:
 		if v.Verify == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Verify")
-		}
-		if !v.Verify.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Verify.Status)), 0, "nfs42.ResOp:Verify.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43930,16 +43327,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[8]byte)(w[8:16]) = v.Write.OK.WriteVerf
 			off += 16
 		default:
-			if !v.Write.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Write.Status)), 0, "nfs42.ResOp:Write.Status")
-			}
 		}
 	case OpReleaseLockOwner:
 		if v.ReleaseLockOwner == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:ReleaseLockOwner")
-		}
-		if !v.ReleaseLockOwner.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.ReleaseLockOwner.Status)), 0, "nfs42.ResOp:ReleaseLockOwner.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43951,9 +43342,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpBackchannelCtl:
 		if v.BackchannelCtl == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:BackchannelCtl")
-		}
-		if !v.BackchannelCtl.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.BackchannelCtl.Status)), 0, "nfs42.ResOp:BackchannelCtl.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -43987,9 +43375,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[20:24], codec.Word(v.BindConnToSession.OK.UseConnInRDMAMode))
 			off += 24
 		default:
-			if !v.BindConnToSession.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.BindConnToSession.Status)), 0, "nfs42.ResOp:BindConnToSession.Status")
-			}
 		}
 	case OpExchangeID:
 		if v.ExchangeID == nil {
@@ -44127,9 +43512,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				off += 12
 			}
 		default:
-			if !v.ExchangeID.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.ExchangeID.Status)), 0, "nfs42.ResOp:ExchangeID.Status")
-			}
 		}
 	case OpCreateSession:
 		if v.CreateSession == nil {
@@ -44177,16 +43559,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 28
 			off = codec.PutWords(b, off, v.CreateSession.OK.BackChanAttrs.RDMAIRD)
 		default:
-			if !v.CreateSession.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.CreateSession.Status)), 0, "nfs42.ResOp:CreateSession.Status")
-			}
 		}
 	case OpDestroySession:
 		if v.DestroySession == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:DestroySession")
-		}
-		if !v.DestroySession.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DestroySession.Status)), 0, "nfs42.ResOp:DestroySession.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44198,9 +43574,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpFreeStateID:
 		if v.FreeStateID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:FreeStateID")
-		}
-		if !v.FreeStateID.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.FreeStateID.Status)), 0, "nfs42.ResOp:FreeStateID.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44265,9 +43638,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.GetDirDelegation.NonFatal.Status)), 0, "nfs42.ResOp:GetDirDelegation.NonFatal.Status")
 			}
 		default:
-			if !v.GetDirDelegation.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.GetDirDelegation.Status)), 0, "nfs42.ResOp:GetDirDelegation.Status")
-			}
 		}
 	case OpGetDeviceInfo:
 		if v.GetDeviceInfo == nil {
@@ -44309,9 +43679,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.GetDeviceInfo.MinCount))
 			off += 4
 		default:
-			if !v.GetDeviceInfo.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.GetDeviceInfo.Status)), 0, "nfs42.ResOp:GetDeviceInfo.Status")
-			}
 		}
 	case OpGetDeviceList:
 		if v.GetDeviceList == nil {
@@ -44351,9 +43718,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.GetDeviceList.OK.EOF))
 			off += 4
 		default:
-			if !v.GetDeviceList.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.GetDeviceList.Status)), 0, "nfs42.ResOp:GetDeviceList.Status")
-			}
 		}
 	case OpLayoutCommit:
 		if v.LayoutCommit == nil {
@@ -44384,9 +43748,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				off += 4
 			}
 		default:
-			if !v.LayoutCommit.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.LayoutCommit.Status)), 0, "nfs42.ResOp:LayoutCommit.Status")
-			}
 		}
 	case OpLayoutGet:
 		if v.LayoutGet == nil {
@@ -44444,9 +43805,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.LayoutGet.WillSignalLayoutAvail))
 			off += 4
 		default:
-			if !v.LayoutGet.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.LayoutGet.Status)), 0, "nfs42.ResOp:LayoutGet.Status")
-			}
 		}
 	case OpLayoutReturn:
 		if v.LayoutReturn == nil {
@@ -44478,9 +43836,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				off += 4
 			}
 		default:
-			if !v.LayoutReturn.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.LayoutReturn.Status)), 0, "nfs42.ResOp:LayoutReturn.Status")
-			}
 		}
 	case OpSecInfoNoName:
 		if v.SecInfoNoName == nil {
@@ -44529,9 +43884,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 4
 			off = codec.PutOpaque(b, off, v.SetSSV.OK.Digest)
 		default:
-			if !v.SetSSV.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.SetSSV.Status)), 0, "nfs42.ResOp:SetSSV.Status")
-			}
 		}
 	case OpTestStateID:
 		if v.TestStateID == nil {
@@ -44549,26 +43901,13 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if uint64(len(v.TestStateID.OK.StatusCodes)) > math.MaxUint32 {
 				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.TestStateID.OK.StatusCodes)), math.MaxUint32, "nfs42.ResOp:TestStateID.OK.StatusCodes")
 			}
-			if codec.Lacks(b, off, 4) {
+			if codec.Lacks(b, off, 4+4*len(v.TestStateID.OK.StatusCodes)) {
 				return 0, codec.Full()
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.TestStateID.OK.StatusCodes)))
 			off += 4
-			s6 := v.TestStateID.OK.StatusCodes
-			for i6 := range s6 {
-				if !s6[i6].Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s6[i6])), 0, "nfs42.ResOp:TestStateID.OK.StatusCodes[]", i6)
-				}
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s6[i6]))
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.TestStateID.OK.StatusCodes)
 		default:
-			if !v.TestStateID.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.TestStateID.Status)), 0, "nfs42.ResOp:TestStateID.Status")
-			}
 		}
 	case OpWantDelegation:
 		if v.WantDelegation == nil {
@@ -44587,16 +43926,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.In(err, "nfs42.ResOp:WantDelegation.OK")
 			}
 		default:
-			if !v.WantDelegation.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.WantDelegation.Status)), 0, "nfs42.ResOp:WantDelegation.Status")
-			}
 		}
 	case OpDestroyClientID:
 		if v.DestroyClientID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:DestroyClientID")
-		}
-		if !v.DestroyClientID.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DestroyClientID.Status)), 0, "nfs42.ResOp:DestroyClientID.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44609,9 +43942,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.ReclaimComplete == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:ReclaimComplete")
 		}
-		if !v.ReclaimComplete.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.ReclaimComplete.Status)), 0, "nfs42.ResOp:ReclaimComplete.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -44622,9 +43952,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpAllocate:
 		if v.Allocate == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Allocate")
-		}
-		if !v.Allocate.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Allocate.Status)), 0, "nfs42.ResOp:Allocate.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44654,9 +43981,9 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Copy.OK.Response.CallbackID)))
 			off += 4
-			s7 := v.Copy.OK.Response.CallbackID
-			for i7 := range s7 {
-				p4 := &s7[i7]
+			s6 := v.Copy.OK.Response.CallbackID
+			for i6 := range s6 {
+				p4 := &s6[i6]
 				if codec.Lacks(b, off, 16) {
 					return 0, codec.Full()
 				}
@@ -44687,9 +44014,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Copy.Requirements.Synchronous))
 			off += 8
 		default:
-			if !v.Copy.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Copy.Status)), 0, "nfs42.ResOp:Copy.Status")
-			}
 		}
 	case OpCopyNotify:
 		if v.CopyNotify == nil {
@@ -44717,24 +44041,18 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[12]byte)(w[16:28]) = v.CopyNotify.OK.StateID.Other
 			binary.BigEndian.PutUint32(w[28:32], uint32(len(v.CopyNotify.OK.SourceServer)))
 			off += 32
-			s8 := v.CopyNotify.OK.SourceServer
-			for i8 := range s8 {
-				p5 := &s8[i8]
+			s7 := v.CopyNotify.OK.SourceServer
+			for i7 := range s7 {
+				p5 := &s7[i7]
 				if off, err = p5.PutXDR(nil, b, off); err != nil {
-					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i8)
+					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i7)
 				}
 			}
 		default:
-			if !v.CopyNotify.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.CopyNotify.Status)), 0, "nfs42.ResOp:CopyNotify.Status")
-			}
 		}
 	case OpDeallocate:
 		if v.Deallocate == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Deallocate")
-		}
-		if !v.Deallocate.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Deallocate.Status)), 0, "nfs42.ResOp:Deallocate.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44766,16 +44084,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 4
 			off = codec.PutWords(b, off, v.IOAdvise.OK.Hints)
 		default:
-			if !v.IOAdvise.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.IOAdvise.Status)), 0, "nfs42.ResOp:IOAdvise.Status")
-			}
 		}
 	case OpLayoutError:
 		if v.LayoutError == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:LayoutError")
-		}
-		if !v.LayoutError.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.LayoutError.Status)), 0, "nfs42.ResOp:LayoutError.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44788,9 +44100,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.LayoutStats == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:LayoutStats")
 		}
-		if !v.LayoutStats.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.LayoutStats.Status)), 0, "nfs42.ResOp:LayoutStats.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
 		}
@@ -44801,9 +44110,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpOffloadCancel:
 		if v.OffloadCancel == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:OffloadCancel")
-		}
-		if !v.OffloadCancel.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.OffloadCancel.Status)), 0, "nfs42.ResOp:OffloadCancel.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -44828,28 +44134,15 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if len(v.OffloadStatus.OK.Complete) > 1 {
 				return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OffloadStatus.OK.Complete)), 1, "nfs42.ResOp:OffloadStatus.OK.Complete")
 			}
-			if codec.Lacks(b, off, 12) {
+			if codec.Lacks(b, off, 12+4*len(v.OffloadStatus.OK.Complete)) {
 				return 0, codec.Full()
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.OffloadStatus.OK.Count))
 			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OffloadStatus.OK.Complete)))
 			off += 12
-			s9 := v.OffloadStatus.OK.Complete
-			for i9 := range s9 {
-				if !s9[i9].Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(s9[i9])), 0, "nfs42.ResOp:OffloadStatus.OK.Complete[]", i9)
-				}
-				if codec.Lacks(b, off, 4) {
-					return 0, codec.Full()
-				}
-				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(s9[i9]))
-				off += 4
-			}
+			off = codec.PutWords(b, off, v.OffloadStatus.OK.Complete)
 		default:
-			if !v.OffloadStatus.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OffloadStatus.Status)), 0, "nfs42.ResOp:OffloadStatus.Status")
-			}
 		}
 	case OpReadPlus:
 		if v.ReadPlus == nil {
@@ -44874,13 +44167,13 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[0:4], codec.Word(v.ReadPlus.OK.EOF))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.ReadPlus.OK.Contents)))
 			off += 8
-			s10 := v.ReadPlus.OK.Contents
-			for i10 := range s10 {
-				p6 := &s10[i10]
+			s8 := v.ReadPlus.OK.Contents
+			for i8 := range s8 {
+				p6 := &s8[i8]
 				switch p6.Content {
 				case DataContentData:
 					if uint64(len(p6.Data.Data)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p6.Data.Data)), math.MaxUint32, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i10)
+						return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p6.Data.Data)), math.MaxUint32, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i8)
 					}
 					if codec.Lacks(b, off, 16+xdr.Padded(len(p6.Data.Data))) {
 						return 0, codec.Full()
@@ -44902,7 +44195,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 					off += 20
 				default:
 					if !p6.Content.Valid() {
-						return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(p6.Content)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i10)
+						return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(p6.Content)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i8)
 					}
 					if codec.Lacks(b, off, 4) {
 						return 0, codec.Full()
@@ -44912,9 +44205,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 				}
 			}
 		default:
-			if !v.ReadPlus.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.ReadPlus.Status)), 0, "nfs42.ResOp:ReadPlus.Status")
-			}
 		}
 	case OpSeek:
 		if v.Seek == nil {
@@ -44937,9 +44227,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[4:12], uint64(v.Seek.OK.Offset))
 			off += 12
 		default:
-			if !v.Seek.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Seek.Status)), 0, "nfs42.ResOp:Seek.Status")
-			}
 		}
 	case OpWriteSame:
 		if v.WriteSame == nil {
@@ -44962,9 +44249,9 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.WriteSame.OK.CallbackID)))
 			off += 4
-			s11 := v.WriteSame.OK.CallbackID
-			for i11 := range s11 {
-				p7 := &s11[i11]
+			s9 := v.WriteSame.OK.CallbackID
+			for i9 := range s9 {
+				p7 := &s9[i9]
 				if codec.Lacks(b, off, 16) {
 					return 0, codec.Full()
 				}
@@ -44985,16 +44272,10 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[8]byte)(w[12:20]) = v.WriteSame.OK.WriteVerf
 			off += 20
 		default:
-			if !v.WriteSame.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.WriteSame.Status)), 0, "nfs42.ResOp:WriteSame.Status")
-			}
 		}
 	case OpClone:
 		if v.CloneRange == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:CloneRange")
-		}
-		if !v.CloneRange.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.CloneRange.Status)), 0, "nfs42.ResOp:CloneRange.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -45006,9 +44287,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	case OpIllegal:
 		if v.Illegal == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.ResOp:Illegal")
-		}
-		if !v.Illegal.Status.Valid() {
-			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Illegal.Status)), 0, "nfs42.ResOp:Illegal.Status")
 		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Full()
@@ -45305,10 +44583,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	switch kind {
 	case OpAccess:
+		var kind2 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Access.Status")
 		}
-		kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind2 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.Access.Status {
 			switch v.Access.Status {
@@ -45328,15 +44607,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Access.OK.Access = binary.BigEndian.Uint32(w[4:8])
 			off += 8
 		default:
-			if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs42.ResOp:Access.Status")
-			}
 		}
 	case OpClose:
+		var kind3 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Close.Status")
 		}
-		kind3 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind3 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Close.Status {
 			switch v.Close.Status {
@@ -45356,15 +44633,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Close.OpenStateID.Other = [12]byte(w[4:16])
 			off += 16
 		default:
-			if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs42.ResOp:Close.Status")
-			}
 		}
 	case OpCommit:
+		var kind4 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Commit.Status")
 		}
-		kind4 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind4 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind4 != v.Commit.Status {
 			switch v.Commit.Status {
@@ -45382,15 +44657,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Commit.OK.WriteVerf = [8]byte(b[off : off+8 : off+8])
 			off += 8
 		default:
-			if !kind4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind4)), 0, "nfs42.ResOp:Commit.Status")
-			}
 		}
 	case OpCreate:
+		var kind5 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Create.Status")
 		}
-		kind5 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind5 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind5 != v.Create.Status {
 			switch v.Create.Status {
@@ -45423,38 +44696,28 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			off = codec.GetWords(b, off, v.Create.OK.AttrSet)
 		default:
-			if !kind5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind5)), 0, "nfs42.ResOp:Create.Status")
-			}
 		}
 	case OpDelegPurge:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:DelegPurge.Status")
 		}
-		enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.ResOp:DelegPurge.Status")
-		}
-		v.DelegPurge.Status = enum
+		v.DelegPurge.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpDelegReturn:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:DelegReturn.Status")
 		}
-		enum2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs42.ResOp:DelegReturn.Status")
-		}
-		v.DelegReturn.Status = enum2
+		v.DelegReturn.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpGetAttr:
 		if err = codec.Arm(d, &v.GetAttr, 56, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:GetAttr")
 		}
+		var kind6 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetAttr.Status")
 		}
-		kind6 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind6 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind6 != v.GetAttr.Status {
 			switch v.GetAttr.Status {
@@ -45492,18 +44755,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.GetAttr.OK.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
 		default:
-			if !kind6.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind6)), 0, "nfs42.ResOp:GetAttr.Status")
-			}
 		}
 	case OpGetFH:
 		if err = codec.Arm(d, &v.GetFH, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:GetFH")
 		}
+		var kind7 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetFH.Status")
 		}
-		kind7 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind7 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind7 != v.GetFH.Status {
 			switch v.GetFH.Status {
@@ -45532,18 +44793,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.GetFH.OK.Object = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 			off += xdr.Padded(int(n4))
 		default:
-			if !kind7.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind7)), 0, "nfs42.ResOp:GetFH.Status")
-			}
 		}
 	case OpLink:
 		if err = codec.Arm(d, &v.Link, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Link")
 		}
+		var kind8 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Link.Status")
 		}
-		kind8 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind8 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind8 != v.Link.Status {
 			switch v.Link.Status {
@@ -45568,18 +44827,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Link.OK.ChangeInfo.After = ChangeID(binary.BigEndian.Uint64(w[12:20]))
 			off += 20
 		default:
-			if !kind8.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind8)), 0, "nfs42.ResOp:Link.Status")
-			}
 		}
 	case OpLock:
 		if err = codec.Arm(d, &v.Lock, 80, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Lock")
 		}
+		var kind9 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Lock.Status")
 		}
-		kind9 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind9 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind9 != v.Lock.Status {
 			switch v.Lock.Status {
@@ -45607,11 +44864,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			w := b[off : off+32 : off+32]
 			v.Lock.Denied.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 			v.Lock.Denied.Length = Length(binary.BigEndian.Uint64(w[8:16]))
-			enum3 := LockType(binary.BigEndian.Uint32(w[16:20]))
-			if !enum3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum3)), 0, "nfs42.ResOp:Lock.Denied.LockType")
+			enum := LockType(binary.BigEndian.Uint32(w[16:20]))
+			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum)), 0, "nfs42.ResOp:Lock.Denied.LockType")
 			}
-			v.Lock.Denied.LockType = enum3
+			v.Lock.Denied.LockType = enum
 			v.Lock.Denied.Owner.ClientID = ClientID(binary.BigEndian.Uint64(w[20:28]))
 			n5 := binary.BigEndian.Uint32(w[28:32])
 			off += 32
@@ -45627,18 +44884,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Lock.Denied.Owner.Owner = codec.Bytes(d, b[off:off+int(n5):off+int(n5)])
 			off += xdr.Padded(int(n5))
 		default:
-			if !kind9.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind9)), 0, "nfs42.ResOp:Lock.Status")
-			}
 		}
 	case OpLockT:
 		if err = codec.Arm(d, &v.LockT, 64, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:LockT")
 		}
+		var kind10 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LockT.Status")
 		}
-		kind10 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind10 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind10 != v.LockT.Status {
 			switch v.LockT.Status {
@@ -45657,11 +44912,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			w := b[off : off+32 : off+32]
 			v.LockT.Denied.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 			v.LockT.Denied.Length = Length(binary.BigEndian.Uint64(w[8:16]))
-			enum4 := LockType(binary.BigEndian.Uint32(w[16:20]))
-			if !enum4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum4)), 0, "nfs42.ResOp:LockT.Denied.LockType")
+			enum2 := LockType(binary.BigEndian.Uint32(w[16:20]))
+			if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum2)), 0, "nfs42.ResOp:LockT.Denied.LockType")
 			}
-			v.LockT.Denied.LockType = enum4
+			v.LockT.Denied.LockType = enum2
 			v.LockT.Denied.Owner.ClientID = ClientID(binary.BigEndian.Uint64(w[20:28]))
 			n6 := binary.BigEndian.Uint32(w[28:32])
 			off += 32
@@ -45678,15 +44933,13 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			off += xdr.Padded(int(n6))
 		case StatusOK:
 		default:
-			if !kind10.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind10)), 0, "nfs42.ResOp:LockT.Status")
-			}
 		}
 	case OpLockU:
+		var kind11 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LockU.Status")
 		}
-		kind11 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind11 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind11 != v.LockU.Status {
 			switch v.LockU.Status {
@@ -45706,9 +44959,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.LockU.LockStateID.Other = [12]byte(w[4:16])
 			off += 16
 		default:
-			if !kind11.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind11)), 0, "nfs42.ResOp:LockU.Status")
-			}
 		}
 	case OpLookup:
 		if err = codec.Arm(d, &v.Lookup, 4, off); err != nil {
@@ -45717,11 +44967,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Lookup.Status")
 		}
-		enum5 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs42.ResOp:Lookup.Status")
-		}
-		v.Lookup.Status = enum5
+		v.Lookup.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpLookupP:
 		if err = codec.Arm(d, &v.LookupP, 4, off); err != nil {
@@ -45730,11 +44976,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LookupP.Status")
 		}
-		enum6 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum6.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs42.ResOp:LookupP.Status")
-		}
-		v.LookupP.Status = enum6
+		v.LookupP.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpNverify:
 		if err = codec.Arm(d, &v.Nverify, 4, off); err != nil {
@@ -45743,20 +44985,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Nverify.Status")
 		}
-		enum7 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum7.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs42.ResOp:Nverify.Status")
-		}
-		v.Nverify.Status = enum7
+		v.Nverify.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpOpen:
 		if err = codec.Arm(d, &v.Open, 16, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Open")
 		}
+		var kind12 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Open.Status")
 		}
-		kind12 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind12 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind12 != v.Open.Status {
 			switch v.Open.Status {
@@ -45800,9 +45039,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.In(err, "nfs42.ResOp:Open.OK.Delegation")
 			}
 		default:
-			if !kind12.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind12)), 0, "nfs42.ResOp:Open.Status")
-			}
 		}
 	case OpOpenAttr:
 		if err = codec.Arm(d, &v.OpenAttr, 4, off); err != nil {
@@ -45811,20 +45047,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:OpenAttr.Status")
 		}
-		enum8 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum8.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs42.ResOp:OpenAttr.Status")
-		}
-		v.OpenAttr.Status = enum8
+		v.OpenAttr.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpOpenConfirm:
 		if err = codec.Arm(d, &v.OpenConfirm, 20, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:OpenConfirm")
 		}
+		var kind13 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:OpenConfirm.Status")
 		}
-		kind13 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind13 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind13 != v.OpenConfirm.Status {
 			switch v.OpenConfirm.Status {
@@ -45844,18 +45077,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.OpenConfirm.OK.OpenStateID.Other = [12]byte(w[4:16])
 			off += 16
 		default:
-			if !kind13.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind13)), 0, "nfs42.ResOp:OpenConfirm.Status")
-			}
 		}
 	case OpOpenDowngrade:
 		if err = codec.Arm(d, &v.OpenDowngrade, 20, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:OpenDowngrade")
 		}
+		var kind14 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:OpenDowngrade.Status")
 		}
-		kind14 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind14 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind14 != v.OpenDowngrade.Status {
 			switch v.OpenDowngrade.Status {
@@ -45875,9 +45106,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.OpenDowngrade.OK.OpenStateID.Other = [12]byte(w[4:16])
 			off += 16
 		default:
-			if !kind14.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind14)), 0, "nfs42.ResOp:OpenDowngrade.Status")
-			}
 		}
 	case OpPutFH:
 		if err = codec.Arm(d, &v.PutFH, 4, off); err != nil {
@@ -45886,11 +45114,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:PutFH.Status")
 		}
-		enum9 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum9.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs42.ResOp:PutFH.Status")
-		}
-		v.PutFH.Status = enum9
+		v.PutFH.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpPutPubFH:
 		if err = codec.Arm(d, &v.PutPubFH, 4, off); err != nil {
@@ -45899,11 +45123,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:PutPubFH.Status")
 		}
-		enum10 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum10.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs42.ResOp:PutPubFH.Status")
-		}
-		v.PutPubFH.Status = enum10
+		v.PutPubFH.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpPutRootFH:
 		if err = codec.Arm(d, &v.PutRootFH, 4, off); err != nil {
@@ -45912,20 +45132,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:PutRootFH.Status")
 		}
-		enum11 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum11.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs42.ResOp:PutRootFH.Status")
-		}
-		v.PutRootFH.Status = enum11
+		v.PutRootFH.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpRead:
 		if err = codec.Arm(d, &v.Read, 40, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Read")
 		}
+		var kind15 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Read.Status")
 		}
-		kind15 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind15 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind15 != v.Read.Status {
 			switch v.Read.Status {
@@ -45969,18 +45186,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				off += xdr.Padded(int(n8))
 			}
 		default:
-			if !kind15.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind15)), 0, "nfs42.ResOp:Read.Status")
-			}
 		}
 	case OpReadDir:
 		if err = codec.Arm(d, &v.ReadDir, 48, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:ReadDir")
 		}
+		var kind16 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadDir.Status")
 		}
-		kind16 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind16 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind16 != v.ReadDir.Status {
 			switch v.ReadDir.Status {
@@ -46068,18 +45283,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.ReadDir.OK.Reply.EOF = word5 != 0
 			off += 4
 		default:
-			if !kind16.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind16)), 0, "nfs42.ResOp:ReadDir.Status")
-			}
 		}
 	case OpReadLink:
 		if err = codec.Arm(d, &v.ReadLink, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:ReadLink")
 		}
+		var kind17 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadLink.Status")
 		}
-		kind17 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind17 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind17 != v.ReadLink.Status {
 			switch v.ReadLink.Status {
@@ -46117,18 +45330,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				off += xdr.Padded(int(n12))
 			}
 		default:
-			if !kind17.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind17)), 0, "nfs42.ResOp:ReadLink.Status")
-			}
 		}
 	case OpRemove:
 		if err = codec.Arm(d, &v.Remove, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Remove")
 		}
+		var kind18 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Remove.Status")
 		}
-		kind18 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind18 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind18 != v.Remove.Status {
 			switch v.Remove.Status {
@@ -46153,18 +45364,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Remove.OK.ChangeInfo.After = ChangeID(binary.BigEndian.Uint64(w[12:20]))
 			off += 20
 		default:
-			if !kind18.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind18)), 0, "nfs42.ResOp:Remove.Status")
-			}
 		}
 	case OpRename:
 		if err = codec.Arm(d, &v.Rename, 56, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Rename")
 		}
+		var kind19 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Rename.Status")
 		}
-		kind19 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind19 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind19 != v.Rename.Status {
 			switch v.Rename.Status {
@@ -46196,9 +45405,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Rename.OK.TargetChangeInfo.After = ChangeID(binary.BigEndian.Uint64(w[32:40]))
 			off += 40
 		default:
-			if !kind19.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind19)), 0, "nfs42.ResOp:Rename.Status")
-			}
 		}
 	case OpRenew:
 		if err = codec.Arm(d, &v.Renew, 4, off); err != nil {
@@ -46207,11 +45413,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Renew.Status")
 		}
-		enum12 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum12.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs42.ResOp:Renew.Status")
-		}
-		v.Renew.Status = enum12
+		v.Renew.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpRestoreFH:
 		if err = codec.Arm(d, &v.RestoreFH, 4, off); err != nil {
@@ -46220,11 +45422,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:RestoreFH.Status")
 		}
-		enum13 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum13.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum13)), 0, "nfs42.ResOp:RestoreFH.Status")
-		}
-		v.RestoreFH.Status = enum13
+		v.RestoreFH.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpSaveFH:
 		if err = codec.Arm(d, &v.SaveFH, 4, off); err != nil {
@@ -46233,11 +45431,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:SaveFH.Status")
 		}
-		enum14 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum14.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum14)), 0, "nfs42.ResOp:SaveFH.Status")
-		}
-		v.SaveFH.Status = enum14
+		v.SaveFH.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpSecInfo:
 		if err = codec.Arm(d, &v.SecInfo, 32, off); err != nil {
@@ -46254,11 +45448,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Short(b, off, 8, "nfs42.ResOp:SetAttr.Status")
 		}
 		w := b[off : off+8 : off+8]
-		enum15 := Status(binary.BigEndian.Uint32(w[0:4]))
-		if !enum15.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum15)), 0, "nfs42.ResOp:SetAttr.Status")
-		}
-		v.SetAttr.Status = enum15
+		v.SetAttr.Status = Status(binary.BigEndian.Uint32(w[0:4]))
 		n13 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if uint64(n13)*4 > uint64(len(b)-off) {
@@ -46272,10 +45462,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Arm(d, &v.SetClientID, 72, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:SetClientID")
 		}
+		var kind20 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:SetClientID.Status")
 		}
-		kind20 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind20 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind20 != v.SetClientID.Status {
 			switch v.SetClientID.Status {
@@ -46324,9 +45515,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.SetClientID.ClientUsing.Addr = codec.Bytes(d, b[off:off+int(n15):off+int(n15)])
 			off += xdr.Padded(int(n15))
 		default:
-			if !kind20.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind20)), 0, "nfs42.ResOp:SetClientID.Status")
-			}
 		}
 	case OpSetClientIDConfirm:
 		if err = codec.Arm(d, &v.SetClientIDConfirm, 4, off); err != nil {
@@ -46335,11 +45523,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:SetClientIDConfirm.Status")
 		}
-		enum16 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum16.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum16)), 0, "nfs42.ResOp:SetClientIDConfirm.Status")
-		}
-		v.SetClientIDConfirm.Status = enum16
+		v.SetClientIDConfirm.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpVerify:
 		if err = codec.Arm(d, &v.Verify, 4, off); err != nil {
@@ -46348,20 +45532,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Verify.Status")
 		}
-		enum17 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum17.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum17)), 0, "nfs42.ResOp:Verify.Status")
-		}
-		v.Verify.Status = enum17
+		v.Verify.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpWrite:
 		if err = codec.Arm(d, &v.Write, 20, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Write")
 		}
+		var kind21 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Write.Status")
 		}
-		kind21 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind21 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind21 != v.Write.Status {
 			switch v.Write.Status {
@@ -46378,17 +45559,14 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			w := b[off : off+16 : off+16]
 			v.Write.OK.Count = Count(binary.BigEndian.Uint32(w[0:4]))
-			enum18 := StableHow(binary.BigEndian.Uint32(w[4:8]))
-			if !enum18.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum18)), 0, "nfs42.ResOp:Write.OK.Committed")
+			enum3 := StableHow(binary.BigEndian.Uint32(w[4:8]))
+			if !enum3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(enum3)), 0, "nfs42.ResOp:Write.OK.Committed")
 			}
-			v.Write.OK.Committed = enum18
+			v.Write.OK.Committed = enum3
 			v.Write.OK.WriteVerf = [8]byte(w[8:16])
 			off += 16
 		default:
-			if !kind21.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind21)), 0, "nfs42.ResOp:Write.Status")
-			}
 		}
 	case OpReleaseLockOwner:
 		if err = codec.Arm(d, &v.ReleaseLockOwner, 4, off); err != nil {
@@ -46397,11 +45575,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReleaseLockOwner.Status")
 		}
-		enum19 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum19.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum19)), 0, "nfs42.ResOp:ReleaseLockOwner.Status")
-		}
-		v.ReleaseLockOwner.Status = enum19
+		v.ReleaseLockOwner.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpBackchannelCtl:
 		if err = codec.Arm(d, &v.BackchannelCtl, 4, off); err != nil {
@@ -46410,20 +45584,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:BackchannelCtl.Status")
 		}
-		enum20 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum20.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum20)), 0, "nfs42.ResOp:BackchannelCtl.Status")
-		}
-		v.BackchannelCtl.Status = enum20
+		v.BackchannelCtl.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpBindConnToSession:
 		if err = codec.Arm(d, &v.BindConnToSession, 28, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:BindConnToSession")
 		}
+		var kind22 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:BindConnToSession.Status")
 		}
-		kind22 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind22 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind22 != v.BindConnToSession.Status {
 			switch v.BindConnToSession.Status {
@@ -46440,11 +45611,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			w := b[off : off+24 : off+24]
 			v.BindConnToSession.OK.SessionID = [16]byte(w[0:16])
-			enum21 := ChannelDirFromServer(binary.BigEndian.Uint32(w[16:20]))
-			if !enum21.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum21)), 0, "nfs42.ResOp:BindConnToSession.OK.Dir")
+			enum4 := ChannelDirFromServer(binary.BigEndian.Uint32(w[16:20]))
+			if !enum4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum4)), 0, "nfs42.ResOp:BindConnToSession.OK.Dir")
 			}
-			v.BindConnToSession.OK.Dir = enum21
+			v.BindConnToSession.OK.Dir = enum4
 			word9 := binary.BigEndian.Uint32(w[20:24])
 			if word9 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
 				return 0, codec.Fail(xdr.CodeBool, off+20, uint64(word9), 1, "nfs42.ResOp:BindConnToSession.OK.UseConnInRDMAMode")
@@ -46452,18 +45623,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.BindConnToSession.OK.UseConnInRDMAMode = word9 != 0
 			off += 24
 		default:
-			if !kind22.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind22)), 0, "nfs42.ResOp:BindConnToSession.Status")
-			}
 		}
 	case OpExchangeID:
 		if err = codec.Arm(d, &v.ExchangeID, 16, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:ExchangeID")
 		}
+		var kind23 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:ExchangeID.Status")
 		}
-		kind23 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind23 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind23 != v.ExchangeID.Status {
 			switch v.ExchangeID.Status {
@@ -46680,18 +45849,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				off += 12
 			}
 		default:
-			if !kind23.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind23)), 0, "nfs42.ResOp:ExchangeID.Status")
-			}
 		}
 	case OpCreateSession:
 		if err = codec.Arm(d, &v.CreateSession, 128, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:CreateSession")
 		}
+		var kind25 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:CreateSession.Status")
 		}
-		kind25 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind25 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind25 != v.CreateSession.Status {
 			switch v.CreateSession.Status {
@@ -46751,9 +45918,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			off = codec.GetWords(b, off, v.CreateSession.OK.BackChanAttrs.RDMAIRD)
 		default:
-			if !kind25.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind25)), 0, "nfs42.ResOp:CreateSession.Status")
-			}
 		}
 	case OpDestroySession:
 		if err = codec.Arm(d, &v.DestroySession, 4, off); err != nil {
@@ -46762,11 +45926,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:DestroySession.Status")
 		}
-		enum22 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum22.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum22)), 0, "nfs42.ResOp:DestroySession.Status")
-		}
-		v.DestroySession.Status = enum22
+		v.DestroySession.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpFreeStateID:
 		if err = codec.Arm(d, &v.FreeStateID, 4, off); err != nil {
@@ -46775,20 +45935,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:FreeStateID.Status")
 		}
-		enum23 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum23.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum23)), 0, "nfs42.ResOp:FreeStateID.Status")
-		}
-		v.FreeStateID.Status = enum23
+		v.FreeStateID.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpGetDirDelegation:
 		if err = codec.Arm(d, &v.GetDirDelegation, 120, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:GetDirDelegation")
 		}
+		var kind26 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDirDelegation.Status")
 		}
-		kind26 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind26 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind26 != v.GetDirDelegation.Status {
 			switch v.GetDirDelegation.Status {
@@ -46873,18 +46030,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(kind27)), 0, "nfs42.ResOp:GetDirDelegation.NonFatal.Status")
 			}
 		default:
-			if !kind26.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind26)), 0, "nfs42.ResOp:GetDirDelegation.Status")
-			}
 		}
 	case OpGetDeviceInfo:
 		if err = codec.Arm(d, &v.GetDeviceInfo, 72, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:GetDeviceInfo")
 		}
+		var kind28 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDeviceInfo.Status")
 		}
-		kind28 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind28 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind28 != v.GetDeviceInfo.Status {
 			switch v.GetDeviceInfo.Status {
@@ -46902,11 +46057,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.Short(b, off, 8, "nfs42.ResOp:GetDeviceInfo.OK.DeviceAddr.LayoutType")
 			}
 			w := b[off : off+8 : off+8]
-			enum24 := LayoutType(binary.BigEndian.Uint32(w[0:4]))
-			if !enum24.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum24)), 0, "nfs42.ResOp:GetDeviceInfo.OK.DeviceAddr.LayoutType")
+			enum5 := LayoutType(binary.BigEndian.Uint32(w[0:4]))
+			if !enum5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs42.ResOp:GetDeviceInfo.OK.DeviceAddr.LayoutType")
 			}
-			v.GetDeviceInfo.OK.DeviceAddr.LayoutType = enum24
+			v.GetDeviceInfo.OK.DeviceAddr.LayoutType = enum5
 			n32 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
 			if (uint64(n32)+3)&^3 > uint64(len(b)-off) {
@@ -46936,18 +46091,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.GetDeviceInfo.MinCount = Count(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		default:
-			if !kind28.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind28)), 0, "nfs42.ResOp:GetDeviceInfo.Status")
-			}
 		}
 	case OpGetDeviceList:
 		if err = codec.Arm(d, &v.GetDeviceList, 56, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:GetDeviceList")
 		}
+		var kind29 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:GetDeviceList.Status")
 		}
-		kind29 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind29 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind29 != v.GetDeviceList.Status {
 			switch v.GetDeviceList.Status {
@@ -46988,18 +46141,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.GetDeviceList.OK.EOF = word11 != 0
 			off += 4
 		default:
-			if !kind29.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind29)), 0, "nfs42.ResOp:GetDeviceList.Status")
-			}
 		}
 	case OpLayoutCommit:
 		if err = codec.Arm(d, &v.LayoutCommit, 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:LayoutCommit")
 		}
+		var kind30 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LayoutCommit.Status")
 		}
-		kind30 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind30 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind30 != v.LayoutCommit.Status {
 			switch v.LayoutCommit.Status {
@@ -47035,18 +46186,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				off += 8
 			}
 		default:
-			if !kind30.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind30)), 0, "nfs42.ResOp:LayoutCommit.Status")
-			}
 		}
 	case OpLayoutGet:
 		if err = codec.Arm(d, &v.LayoutGet, 64, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:LayoutGet")
 		}
+		var kind32 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LayoutGet.Status")
 		}
-		kind32 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind32 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind32 != v.LayoutGet.Status {
 			switch v.LayoutGet.Status {
@@ -47088,16 +46237,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				w := b[off : off+28 : off+28]
 				p3.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 				p3.Length = Length(binary.BigEndian.Uint64(w[8:16]))
-				enum25 := LayoutIOMode(binary.BigEndian.Uint32(w[16:20]))
-				if !enum25.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum25)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].IOMode", i5)
+				enum6 := LayoutIOMode(binary.BigEndian.Uint32(w[16:20]))
+				if !enum6.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off+16, uint64(uint32(enum6)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].IOMode", i5)
 				}
-				p3.IOMode = enum25
-				enum26 := LayoutType(binary.BigEndian.Uint32(w[20:24]))
-				if !enum26.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum26)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Type", i5)
+				p3.IOMode = enum6
+				enum7 := LayoutType(binary.BigEndian.Uint32(w[20:24]))
+				if !enum7.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+					return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum7)), 0, "nfs42.ResOp:LayoutGet.OK.Layout[].Content.Type", i5)
 				}
-				p3.Content.Type = enum26
+				p3.Content.Type = enum7
 				n36 := binary.BigEndian.Uint32(w[24:28])
 				off += 28
 				if (uint64(n36)+3)&^3 > uint64(len(b)-off) {
@@ -47120,18 +46269,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.LayoutGet.WillSignalLayoutAvail = word14 != 0
 			off += 4
 		default:
-			if !kind32.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind32)), 0, "nfs42.ResOp:LayoutGet.Status")
-			}
 		}
 	case OpLayoutReturn:
 		if err = codec.Arm(d, &v.LayoutReturn, 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:LayoutReturn")
 		}
+		var kind33 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LayoutReturn.Status")
 		}
-		kind33 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind33 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind33 != v.LayoutReturn.Status {
 			switch v.LayoutReturn.Status {
@@ -47169,9 +46316,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				off += 16
 			}
 		default:
-			if !kind33.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind33)), 0, "nfs42.ResOp:LayoutReturn.Status")
-			}
 		}
 	case OpSecInfoNoName:
 		if err = codec.Arm(d, &v.SecInfoNoName, 32, off); err != nil {
@@ -47191,10 +46335,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if err = codec.Arm(d, &v.SetSSV, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:SetSSV")
 		}
+		var kind35 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:SetSSV.Status")
 		}
-		kind35 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind35 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind35 != v.SetSSV.Status {
 			switch v.SetSSV.Status {
@@ -47220,18 +46365,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.SetSSV.OK.Digest = codec.Bytes(d, b[off:off+int(n37):off+int(n37)])
 			off += xdr.Padded(int(n37))
 		default:
-			if !kind35.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind35)), 0, "nfs42.ResOp:SetSSV.Status")
-			}
 		}
 	case OpTestStateID:
 		if err = codec.Arm(d, &v.TestStateID, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:TestStateID")
 		}
+		var kind36 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:TestStateID.Status")
 		}
-		kind36 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind36 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind36 != v.TestStateID.Status {
 			switch v.TestStateID.Status {
@@ -47254,28 +46397,18 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.TestStateID.OK.StatusCodes, int(n38), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:TestStateID.OK.StatusCodes")
 			}
-			s5 := v.TestStateID.OK.StatusCodes
-			for i6 := range s5 {
-				enum27 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-				if !enum27.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum27)), 0, "nfs42.ResOp:TestStateID.OK.StatusCodes[]", i6)
-				}
-				s5[i6] = enum27
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.TestStateID.OK.StatusCodes)
 		default:
-			if !kind36.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind36)), 0, "nfs42.ResOp:TestStateID.Status")
-			}
 		}
 	case OpWantDelegation:
 		if err = codec.Arm(d, &v.WantDelegation, 96, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:WantDelegation")
 		}
+		var kind37 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:WantDelegation.Status")
 		}
-		kind37 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind37 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind37 != v.WantDelegation.Status {
 			switch v.WantDelegation.Status {
@@ -47291,9 +46424,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				return 0, codec.In(err, "nfs42.ResOp:WantDelegation.OK")
 			}
 		default:
-			if !kind37.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind37)), 0, "nfs42.ResOp:WantDelegation.Status")
-			}
 		}
 	case OpDestroyClientID:
 		if err = codec.Arm(d, &v.DestroyClientID, 4, off); err != nil {
@@ -47302,11 +46432,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:DestroyClientID.Status")
 		}
-		enum28 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum28.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum28)), 0, "nfs42.ResOp:DestroyClientID.Status")
-		}
-		v.DestroyClientID.Status = enum28
+		v.DestroyClientID.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpReclaimComplete:
 		if err = codec.Arm(d, &v.ReclaimComplete, 4, off); err != nil {
@@ -47315,11 +46441,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReclaimComplete.Status")
 		}
-		enum29 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum29.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum29)), 0, "nfs42.ResOp:ReclaimComplete.Status")
-		}
-		v.ReclaimComplete.Status = enum29
+		v.ReclaimComplete.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpAllocate:
 		if err = codec.Arm(d, &v.Allocate, 4, off); err != nil {
@@ -47328,20 +46450,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Allocate.Status")
 		}
-		enum30 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum30.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum30)), 0, "nfs42.ResOp:Allocate.Status")
-		}
-		v.Allocate.Status = enum30
+		v.Allocate.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpCopy:
 		if err = codec.Arm(d, &v.Copy, 72, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Copy")
 		}
+		var kind38 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Copy.Status")
 		}
-		kind38 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind38 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind38 != v.Copy.Status {
 			switch v.Copy.Status {
@@ -47369,9 +46488,9 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.Copy.OK.Response.CallbackID, int(n39), 16, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:Copy.OK.Response.CallbackID")
 			}
-			s6 := v.Copy.OK.Response.CallbackID
-			for i7 := range s6 {
-				p4 := &s6[i7]
+			s5 := v.Copy.OK.Response.CallbackID
+			for i6 := range s5 {
+				p4 := &s5[i6]
 				w := b[off : off+16 : off+16]
 				p4.SeqID = binary.BigEndian.Uint32(w[0:4])
 				p4.Other = [12]byte(w[4:16])
@@ -47382,11 +46501,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			w := b[off : off+28 : off+28]
 			v.Copy.OK.Response.Count = Length(binary.BigEndian.Uint64(w[0:8]))
-			enum31 := StableHow(binary.BigEndian.Uint32(w[8:12]))
-			if !enum31.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+8, uint64(uint32(enum31)), 0, "nfs42.ResOp:Copy.OK.Response.Committed")
+			enum8 := StableHow(binary.BigEndian.Uint32(w[8:12]))
+			if !enum8.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+8, uint64(uint32(enum8)), 0, "nfs42.ResOp:Copy.OK.Response.Committed")
 			}
-			v.Copy.OK.Response.Committed = enum31
+			v.Copy.OK.Response.Committed = enum8
 			v.Copy.OK.Response.WriteVerf = [8]byte(w[12:20])
 			word16 := binary.BigEndian.Uint32(w[20:24])
 			if word16 > 1 && codec.Refuses(&d.Rules, xdr.CodeBool) {
@@ -47416,18 +46535,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Copy.Requirements.Synchronous = word19 != 0
 			off += 8
 		default:
-			if !kind38.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind38)), 0, "nfs42.ResOp:Copy.Status")
-			}
 		}
 	case OpCopyNotify:
 		if err = codec.Arm(d, &v.CopyNotify, 64, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:CopyNotify")
 		}
+		var kind39 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:CopyNotify.Status")
 		}
-		kind39 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind39 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind39 != v.CopyNotify.Status {
 			switch v.CopyNotify.Status {
@@ -47455,17 +46572,14 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.CopyNotify.OK.SourceServer, int(n40), 104, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer")
 			}
-			s7 := v.CopyNotify.OK.SourceServer
-			for i8 := range s7 {
-				p5 := &s7[i8]
+			s6 := v.CopyNotify.OK.SourceServer
+			for i7 := range s6 {
+				p5 := &s6[i7]
 				if off, err = p5.GetXDR(d, b, off); err != nil {
-					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i8)
+					return 0, codec.In(err, "nfs42.ResOp:CopyNotify.OK.SourceServer[]", i7)
 				}
 			}
 		default:
-			if !kind39.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind39)), 0, "nfs42.ResOp:CopyNotify.Status")
-			}
 		}
 	case OpDeallocate:
 		if err = codec.Arm(d, &v.Deallocate, 4, off); err != nil {
@@ -47474,20 +46588,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Deallocate.Status")
 		}
-		enum32 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum32.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum32)), 0, "nfs42.ResOp:Deallocate.Status")
-		}
-		v.Deallocate.Status = enum32
+		v.Deallocate.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpIOAdvise:
 		if err = codec.Arm(d, &v.IOAdvise, 32, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:IOAdvise")
 		}
+		var kind40 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:IOAdvise.Status")
 		}
-		kind40 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind40 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind40 != v.IOAdvise.Status {
 			switch v.IOAdvise.Status {
@@ -47512,9 +46623,6 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			off = codec.GetWords(b, off, v.IOAdvise.OK.Hints)
 		default:
-			if !kind40.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind40)), 0, "nfs42.ResOp:IOAdvise.Status")
-			}
 		}
 	case OpLayoutError:
 		if err = codec.Arm(d, &v.LayoutError, 4, off); err != nil {
@@ -47523,11 +46631,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LayoutError.Status")
 		}
-		enum33 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum33.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum33)), 0, "nfs42.ResOp:LayoutError.Status")
-		}
-		v.LayoutError.Status = enum33
+		v.LayoutError.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpLayoutStats:
 		if err = codec.Arm(d, &v.LayoutStats, 4, off); err != nil {
@@ -47536,11 +46640,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:LayoutStats.Status")
 		}
-		enum34 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum34.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum34)), 0, "nfs42.ResOp:LayoutStats.Status")
-		}
-		v.LayoutStats.Status = enum34
+		v.LayoutStats.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpOffloadCancel:
 		if err = codec.Arm(d, &v.OffloadCancel, 4, off); err != nil {
@@ -47549,20 +46649,17 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:OffloadCancel.Status")
 		}
-		enum35 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum35.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum35)), 0, "nfs42.ResOp:OffloadCancel.Status")
-		}
-		v.OffloadCancel.Status = enum35
+		v.OffloadCancel.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpOffloadStatus:
 		if err = codec.Arm(d, &v.OffloadStatus, 40, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:OffloadStatus")
 		}
+		var kind41 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:OffloadStatus.Status")
 		}
-		kind41 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind41 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind41 != v.OffloadStatus.Status {
 			switch v.OffloadStatus.Status {
@@ -47590,28 +46687,18 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.OffloadStatus.OK.Complete, int(n42), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:OffloadStatus.OK.Complete")
 			}
-			s8 := v.OffloadStatus.OK.Complete
-			for i9 := range s8 {
-				enum36 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-				if !enum36.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum36)), 0, "nfs42.ResOp:OffloadStatus.OK.Complete[]", i9)
-				}
-				s8[i9] = enum36
-				off += 4
-			}
+			off = codec.GetWords(b, off, v.OffloadStatus.OK.Complete)
 		default:
-			if !kind41.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind41)), 0, "nfs42.ResOp:OffloadStatus.Status")
-			}
 		}
 	case OpReadPlus:
 		if err = codec.Arm(d, &v.ReadPlus, 40, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:ReadPlus")
 		}
+		var kind42 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadPlus.Status")
 		}
-		kind42 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind42 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind42 != v.ReadPlus.Status {
 			switch v.ReadPlus.Status {
@@ -47640,11 +46727,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.ReadPlus.OK.Contents, int(n43), 56, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:ReadPlus.OK.Contents")
 			}
-			s9 := v.ReadPlus.OK.Contents
-			for i10 := range s9 {
-				p6 := &s9[i10]
+			s7 := v.ReadPlus.OK.Contents
+			for i8 := range s7 {
+				p6 := &s7[i8]
 				if codec.Lacks(b, off, 4) {
-					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i10)
+					return 0, codec.Short(b, off, 4, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i8)
 				}
 				kind43 := DataContent(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 				off += 4
@@ -47661,23 +46748,23 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				switch kind43 {
 				case DataContentData:
 					if codec.Lacks(b, off, 12) {
-						return 0, codec.Short(b, off, 12, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Offset", i10)
+						return 0, codec.Short(b, off, 12, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Offset", i8)
 					}
 					w := b[off : off+12 : off+12]
 					p6.Data.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
 					n44 := binary.BigEndian.Uint32(w[8:12])
 					off += 12
 					if (uint64(n44)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n44)), "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i10)
+						return 0, codec.Short(b, off, xdr.Padded(int(n44)), "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i8)
 					}
 					if !codec.ZeroPad(b, off, int(n44)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n44), codec.PadBits(b, off, int(n44)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i10)
+						return 0, codec.Fail(xdr.CodePadding, off+int(n44), codec.PadBits(b, off, int(n44)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Data.Data", i8)
 					}
 					p6.Data.Data = codec.Bytes(d, b[off:off+int(n44):off+int(n44)])
 					off += xdr.Padded(int(n44))
 				case DataContentHole:
 					if codec.Lacks(b, off, 16) {
-						return 0, codec.Short(b, off, 16, "nfs42.ResOp:ReadPlus.OK.Contents[].Hole.Offset", i10)
+						return 0, codec.Short(b, off, 16, "nfs42.ResOp:ReadPlus.OK.Contents[].Hole.Offset", i8)
 					}
 					w := b[off : off+16 : off+16]
 					p6.Hole.Offset = Offset(binary.BigEndian.Uint64(w[0:8]))
@@ -47685,23 +46772,21 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 					off += 16
 				default:
 					if !kind43.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind43)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i10)
+						return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind43)), 0, "nfs42.ResOp:ReadPlus.OK.Contents[].Content", i8)
 					}
 				}
 			}
 		default:
-			if !kind42.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind42)), 0, "nfs42.ResOp:ReadPlus.Status")
-			}
 		}
 	case OpSeek:
 		if err = codec.Arm(d, &v.Seek, 24, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:Seek")
 		}
+		var kind44 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Seek.Status")
 		}
-		kind44 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind44 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind44 != v.Seek.Status {
 			switch v.Seek.Status {
@@ -47725,18 +46810,16 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Seek.OK.Offset = Offset(binary.BigEndian.Uint64(w[4:12]))
 			off += 12
 		default:
-			if !kind44.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind44)), 0, "nfs42.ResOp:Seek.Status")
-			}
 		}
 	case OpWriteSame:
 		if err = codec.Arm(d, &v.WriteSame, 56, off); err != nil {
 			return 0, codec.In(err, "nfs42.ResOp:WriteSame")
 		}
+		var kind45 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:WriteSame.Status")
 		}
-		kind45 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind45 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind45 != v.WriteSame.Status {
 			switch v.WriteSame.Status {
@@ -47762,9 +46845,9 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			if err = codec.Resize(d, &v.WriteSame.OK.CallbackID, int(n45), 16, off); err != nil {
 				return 0, codec.In(err, "nfs42.ResOp:WriteSame.OK.CallbackID")
 			}
-			s10 := v.WriteSame.OK.CallbackID
-			for i11 := range s10 {
-				p7 := &s10[i11]
+			s8 := v.WriteSame.OK.CallbackID
+			for i9 := range s8 {
+				p7 := &s8[i9]
 				w := b[off : off+16 : off+16]
 				p7.SeqID = binary.BigEndian.Uint32(w[0:4])
 				p7.Other = [12]byte(w[4:16])
@@ -47775,17 +46858,14 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			w := b[off : off+20 : off+20]
 			v.WriteSame.OK.Count = Length(binary.BigEndian.Uint64(w[0:8]))
-			enum37 := StableHow(binary.BigEndian.Uint32(w[8:12]))
-			if !enum37.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off+8, uint64(uint32(enum37)), 0, "nfs42.ResOp:WriteSame.OK.Committed")
+			enum9 := StableHow(binary.BigEndian.Uint32(w[8:12]))
+			if !enum9.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
+				return 0, codec.Fail(xdr.CodeEnum, off+8, uint64(uint32(enum9)), 0, "nfs42.ResOp:WriteSame.OK.Committed")
 			}
-			v.WriteSame.OK.Committed = enum37
+			v.WriteSame.OK.Committed = enum9
 			v.WriteSame.OK.WriteVerf = [8]byte(w[12:20])
 			off += 20
 		default:
-			if !kind45.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind45)), 0, "nfs42.ResOp:WriteSame.Status")
-			}
 		}
 	case OpClone:
 		if err = codec.Arm(d, &v.CloneRange, 4, off); err != nil {
@@ -47794,11 +46874,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:CloneRange.Status")
 		}
-		enum38 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum38.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum38)), 0, "nfs42.ResOp:CloneRange.Status")
-		}
-		v.CloneRange.Status = enum38
+		v.CloneRange.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case OpIllegal:
 		if err = codec.Arm(d, &v.Illegal, 4, off); err != nil {
@@ -47807,11 +46883,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.ResOp:Illegal.Status")
 		}
-		enum39 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum39.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum39)), 0, "nfs42.ResOp:Illegal.Status")
-		}
-		v.Illegal.Status = enum39
+		v.Illegal.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -48252,7 +47324,7 @@ func (v *CompoundRes) UnmarshalBinary(b []byte) error {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
-	off, fault := codec.At(nil, "nfs42.CompoundRes:Status").In(codec.PutEnum(b, off, v.Status))
+	off, fault := codec.At(nil, "nfs42.CompoundRes:Status").In(codec.PutWord(b, off, uint32(v.Status)))
 	if off, fault = codec.At(fault, "nfs42.CompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
 		return 0, fault
 	}
@@ -48275,7 +47347,7 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 }
 
 func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
-	off, fault := codec.At(nil, "nfs42.CompoundRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
+	off, fault := codec.At(nil, "nfs42.CompoundRes:Status").In(codec.GetWord(b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs42.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
 		return 0, fault
 	}
@@ -48533,9 +47605,6 @@ func (v *CBGetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 4
 		off = codec.PutOpaque(b, off, v.OK.ObjAttributes.AttrVals)
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBGetAttrRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -48546,10 +47615,11 @@ func (v *CBGetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CBGetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBGetAttrRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -48587,9 +47657,6 @@ func (v *CBGetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		v.OK.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CBGetAttrRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -48713,9 +47780,6 @@ func (v *CBRecallRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBRecallRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBRecallRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -48728,11 +47792,7 @@ func (v *CBRecallRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBRecallRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBRecallRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -48771,9 +47831,6 @@ func (v *CBIllegalRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBIllegalRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBIllegalRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -48786,11 +47843,7 @@ func (v *CBIllegalRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBIllegalRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBIllegalRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -49313,9 +48366,6 @@ func (v *CBLayoutRecallRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error)
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBLayoutRecallRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBLayoutRecallRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -49328,11 +48378,7 @@ func (v *CBLayoutRecallRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBLayoutRecallRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBLayoutRecallRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -50964,9 +50010,6 @@ func (v *CBNotifyRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBNotifyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBNotifyRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -50979,11 +50022,7 @@ func (v *CBNotifyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBNotifyRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBNotifyRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -51096,9 +50135,6 @@ func (v *CBPushDelegRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBPushDelegRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBPushDelegRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -51111,11 +50147,7 @@ func (v *CBPushDelegRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBPushDelegRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBPushDelegRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -51222,9 +50254,6 @@ func (v *CBRecallAnyRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBRecallAnyRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBRecallAnyRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -51237,11 +50266,7 @@ func (v *CBRecallAnyRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBRecallAnyRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBRecallAnyRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -51280,9 +50305,6 @@ func (v *CBRecallableObjAvailRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, 
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBRecallableObjAvailRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBRecallableObjAvailRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -51295,11 +50317,7 @@ func (v *CBRecallableObjAvailRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBRecallableObjAvailRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBRecallableObjAvailRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -51391,9 +50409,6 @@ func (v *CBRecallSlotRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBRecallSlotRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBRecallSlotRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -51406,11 +50421,7 @@ func (v *CBRecallSlotRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBRecallSlotRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBRecallSlotRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -51810,9 +50821,6 @@ func (v *CBSequenceRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[32:36], uint32(v.OK.TargetHighestSlotID))
 		off += 36
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBSequenceRes:Status"))
-		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -51823,10 +50831,11 @@ func (v *CBSequenceRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CBSequenceRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBSequenceRes:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -51849,9 +50858,6 @@ func (v *CBSequenceRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.OK.TargetHighestSlotID = SlotID(binary.BigEndian.Uint32(w[28:32]))
 		off += 32
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CBSequenceRes:Status")
-		}
 	}
 	return off, nil
 }
@@ -51953,9 +50959,6 @@ func (v *CBWantsCancelledRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBWantsCancelledRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBWantsCancelledRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -51968,11 +50971,7 @@ func (v *CBWantsCancelledRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBWantsCancelledRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBWantsCancelledRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -52105,9 +51104,6 @@ func (v *CBNotifyLockRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBNotifyLockRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBNotifyLockRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -52120,11 +51116,7 @@ func (v *CBNotifyLockRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBNotifyLockRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBNotifyLockRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -52490,9 +51482,6 @@ func (v *CBNotifyDeviceIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, erro
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBNotifyDeviceIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBNotifyDeviceIDRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -52505,11 +51494,7 @@ func (v *CBNotifyDeviceIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBNotifyDeviceIDRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBNotifyDeviceIDRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -52592,9 +51577,6 @@ func (v *OffloadInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[8]byte)(w[12:20]) = v.OK.WriteVerf
 		off += 20
 	default:
-		if !v.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.OffloadInfo:Status"))
-		}
 		if codec.Lacks(b, off, 12) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -52607,10 +51589,11 @@ func (v *OffloadInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *OffloadInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
+	var kind Status
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.OffloadInfo:Status")
 	}
-	kind := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+	kind = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	if kind != v.Status {
 		switch v.Status {
@@ -52658,9 +51641,6 @@ func (v *OffloadInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		v.OK.WriteVerf = [8]byte(w[12:20])
 		off += 20
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.OffloadInfo:Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs42.OffloadInfo:BytesCopied")
 		}
@@ -52768,9 +51748,6 @@ func (v *CBOffloadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		*(*[8]byte)(w[12:20]) = v.OffloadInfo.OK.WriteVerf
 		off += 20
 	default:
-		if !v.OffloadInfo.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.OffloadInfo.Status)), 0, "nfs42.CBOffloadArgs:OffloadInfo.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -52797,13 +51774,14 @@ func (v *CBOffloadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	}
 	v.FH = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
+	var kind Status
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs42.CBOffloadArgs:StateID.SeqID")
 	}
 	w := b[off : off+20 : off+20]
 	v.StateID.SeqID = binary.BigEndian.Uint32(w[0:4])
 	v.StateID.Other = [12]byte(w[4:16])
-	kind := Status(binary.BigEndian.Uint32(w[16:20]))
+	kind = Status(binary.BigEndian.Uint32(w[16:20]))
 	off += 20
 	if kind != v.OffloadInfo.Status {
 		switch v.OffloadInfo.Status {
@@ -52851,9 +51829,6 @@ func (v *CBOffloadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		v.OffloadInfo.OK.WriteVerf = [8]byte(w[12:20])
 		off += 20
 	default:
-		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind)), 0, "nfs42.CBOffloadArgs:OffloadInfo.Status")
-		}
 		if codec.Lacks(b, off, 8) {
 			return 0, codec.Short(b, off, 8, "nfs42.CBOffloadArgs:OffloadInfo.BytesCopied")
 		}
@@ -52901,9 +51876,6 @@ func (v *CBOffloadRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBOffloadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if !v.Status.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Status)), 0, "nfs42.CBOffloadRes:Status"))
-	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
@@ -52916,11 +51888,7 @@ func (v *CBOffloadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42.CBOffloadRes:Status")
 	}
-	enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBOffloadRes:Status")
-	}
-	v.Status = enum
+	v.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 	off += 4
 	return off, nil
 }
@@ -53464,9 +52432,6 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			*(*[8]byte)(w[12:20]) = v.Offload.OffloadInfo.OK.WriteVerf
 			off += 20
 		default:
-			if !v.Offload.OffloadInfo.Status.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Offload.OffloadInfo.Status)), 0, "nfs42.CBArgOp:Offload.OffloadInfo.Status"))
-			}
 			if codec.Lacks(b, off, 8) {
 				return v.failXDR(e, codec.Full())
 			}
@@ -53977,13 +52942,14 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		v.Offload.FH = codec.Bytes(d, b[off:off+int(n19):off+int(n19)])
 		off += xdr.Padded(int(n19))
+		var kind3 Status
 		if codec.Lacks(b, off, 20) {
 			return 0, codec.Short(b, off, 20, "nfs42.CBArgOp:Offload.StateID.SeqID")
 		}
 		w := b[off : off+20 : off+20]
 		v.Offload.StateID.SeqID = binary.BigEndian.Uint32(w[0:4])
 		v.Offload.StateID.Other = [12]byte(w[4:16])
-		kind3 := Status(binary.BigEndian.Uint32(w[16:20]))
+		kind3 = Status(binary.BigEndian.Uint32(w[16:20]))
 		off += 20
 		if kind3 != v.Offload.OffloadInfo.Status {
 			switch v.Offload.OffloadInfo.Status {
@@ -54031,9 +52997,6 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Offload.OffloadInfo.OK.WriteVerf = [8]byte(w[12:20])
 			off += 20
 		default:
-			if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs42.CBArgOp:Offload.OffloadInfo.Status")
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Short(b, off, 8, "nfs42.CBArgOp:Offload.OffloadInfo.BytesCopied")
 			}
@@ -54210,14 +53173,8 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 4
 			off = codec.PutOpaque(b, off, v.GetAttr.OK.ObjAttributes.AttrVals)
 		default:
-			if !v.GetAttr.Status.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.GetAttr.Status)), 0, "nfs42.CBResOp:GetAttr.Status"))
-			}
 		}
 	case CBOpRecall:
-		if !v.Recall.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Recall.Status)), 0, "nfs42.CBResOp:Recall.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54226,9 +53183,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Recall.Status))
 		off += 8
 	case CBOpLayoutRecall:
-		if !v.LayoutRecall.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.LayoutRecall.Status)), 0, "nfs42.CBResOp:LayoutRecall.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54237,9 +53191,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.LayoutRecall.Status))
 		off += 8
 	case CBOpNotify:
-		if !v.Notify.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Notify.Status)), 0, "nfs42.CBResOp:Notify.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54248,9 +53199,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Notify.Status))
 		off += 8
 	case CBOpPushDeleg:
-		if !v.PushDeleg.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.PushDeleg.Status)), 0, "nfs42.CBResOp:PushDeleg.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54259,9 +53207,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.PushDeleg.Status))
 		off += 8
 	case CBOpRecallAny:
-		if !v.RecallAny.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.RecallAny.Status)), 0, "nfs42.CBResOp:RecallAny.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54270,9 +53215,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.RecallAny.Status))
 		off += 8
 	case CBOpRecallableObjAvail:
-		if !v.RecallableObjAvail.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.RecallableObjAvail.Status)), 0, "nfs42.CBResOp:RecallableObjAvail.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54281,9 +53223,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.RecallableObjAvail.Status))
 		off += 8
 	case CBOpRecallSlot:
-		if !v.RecallSlot.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.RecallSlot.Status)), 0, "nfs42.CBResOp:RecallSlot.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54312,14 +53251,8 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[28:32], uint32(v.Sequence.OK.TargetHighestSlotID))
 			off += 32
 		default:
-			if !v.Sequence.Status.Valid() {
-				return v.failXDR(e, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(v.Sequence.Status)), 0, "nfs42.CBResOp:Sequence.Status"))
-			}
 		}
 	case CBOpWantsCancelled:
-		if !v.WantsCancelled.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.WantsCancelled.Status)), 0, "nfs42.CBResOp:WantsCancelled.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54328,9 +53261,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.WantsCancelled.Status))
 		off += 8
 	case CBOpNotifyLock:
-		if !v.NotifyLock.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.NotifyLock.Status)), 0, "nfs42.CBResOp:NotifyLock.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54341,9 +53271,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	case CBOpNotifyDeviceID:
 		if v.NotifyDeviceID == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBResOp:NotifyDeviceID"))
-		}
-		if !v.NotifyDeviceID.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.NotifyDeviceID.Status)), 0, "nfs42.CBResOp:NotifyDeviceID.Status"))
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -54356,9 +53283,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		if v.Offload == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBResOp:Offload"))
 		}
-		if !v.Offload.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Offload.Status)), 0, "nfs42.CBResOp:Offload.Status"))
-		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
 		}
@@ -54369,9 +53293,6 @@ func (v *CBResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	case CBOpIllegal:
 		if v.Illegal == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBResOp:Illegal"))
-		}
-		if !v.Illegal.Status.Valid() {
-			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Illegal.Status)), 0, "nfs42.CBResOp:Illegal.Status"))
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -54436,10 +53357,11 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	switch kind {
 	case CBOpGetAttr:
+		var kind2 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:GetAttr.Status")
 		}
-		kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind2 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind2 != v.GetAttr.Status {
 			switch v.GetAttr.Status {
@@ -54477,85 +53399,55 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.GetAttr.OK.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
 		default:
-			if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs42.CBResOp:GetAttr.Status")
-			}
 		}
 	case CBOpRecall:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:Recall.Status")
 		}
-		enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBResOp:Recall.Status")
-		}
-		v.Recall.Status = enum
+		v.Recall.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpLayoutRecall:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:LayoutRecall.Status")
 		}
-		enum2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs42.CBResOp:LayoutRecall.Status")
-		}
-		v.LayoutRecall.Status = enum2
+		v.LayoutRecall.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpNotify:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:Notify.Status")
 		}
-		enum3 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs42.CBResOp:Notify.Status")
-		}
-		v.Notify.Status = enum3
+		v.Notify.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpPushDeleg:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:PushDeleg.Status")
 		}
-		enum4 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs42.CBResOp:PushDeleg.Status")
-		}
-		v.PushDeleg.Status = enum4
+		v.PushDeleg.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpRecallAny:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:RecallAny.Status")
 		}
-		enum5 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs42.CBResOp:RecallAny.Status")
-		}
-		v.RecallAny.Status = enum5
+		v.RecallAny.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpRecallableObjAvail:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:RecallableObjAvail.Status")
 		}
-		enum6 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum6.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs42.CBResOp:RecallableObjAvail.Status")
-		}
-		v.RecallableObjAvail.Status = enum6
+		v.RecallableObjAvail.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpRecallSlot:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:RecallSlot.Status")
 		}
-		enum7 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum7.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs42.CBResOp:RecallSlot.Status")
-		}
-		v.RecallSlot.Status = enum7
+		v.RecallSlot.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpSequence:
+		var kind3 Status
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:Sequence.Status")
 		}
-		kind3 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+		kind3 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 		if kind3 != v.Sequence.Status {
 			switch v.Sequence.Status {
@@ -54578,29 +53470,18 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Sequence.OK.TargetHighestSlotID = SlotID(binary.BigEndian.Uint32(w[28:32]))
 			off += 32
 		default:
-			if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs42.CBResOp:Sequence.Status")
-			}
 		}
 	case CBOpWantsCancelled:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:WantsCancelled.Status")
 		}
-		enum8 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum8.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs42.CBResOp:WantsCancelled.Status")
-		}
-		v.WantsCancelled.Status = enum8
+		v.WantsCancelled.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpNotifyLock:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:NotifyLock.Status")
 		}
-		enum9 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum9.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs42.CBResOp:NotifyLock.Status")
-		}
-		v.NotifyLock.Status = enum9
+		v.NotifyLock.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpNotifyDeviceID:
 		if err = codec.Arm(d, &v.NotifyDeviceID, 4, off); err != nil {
@@ -54609,11 +53490,7 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:NotifyDeviceID.Status")
 		}
-		enum10 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum10.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs42.CBResOp:NotifyDeviceID.Status")
-		}
-		v.NotifyDeviceID.Status = enum10
+		v.NotifyDeviceID.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpOffload:
 		if err = codec.Arm(d, &v.Offload, 4, off); err != nil {
@@ -54622,11 +53499,7 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:Offload.Status")
 		}
-		enum11 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum11.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs42.CBResOp:Offload.Status")
-		}
-		v.Offload.Status = enum11
+		v.Offload.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	case CBOpIllegal:
 		if err = codec.Arm(d, &v.Illegal, 4, off); err != nil {
@@ -54635,11 +53508,7 @@ func (v *CBResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Short(b, off, 4, "nfs42.CBResOp:Illegal.Status")
 		}
-		enum12 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-		if !enum12.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs42.CBResOp:Illegal.Status")
-		}
-		v.Illegal.Status = enum12
+		v.Illegal.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 		off += 4
 	default:
 		if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
@@ -54868,7 +53737,7 @@ func (v *CBCompoundRes) UnmarshalBinary(b []byte) error {
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	off, fault := codec.At(nil, "nfs42.CBCompoundRes:Status").In(codec.PutEnum(b, off, v.Status))
+	off, fault := codec.At(nil, "nfs42.CBCompoundRes:Status").In(codec.PutWord(b, off, uint32(v.Status)))
 	if off, fault = codec.At(fault, "nfs42.CBCompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
 		return 0, fault
 	}
@@ -54910,14 +53779,8 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 4
 				off = codec.PutOpaque(b, off, p.GetAttr.OK.ObjAttributes.AttrVals)
 			default:
-				if !p.GetAttr.Status.Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.GetAttr.Status)), 0, "nfs42.CBCompoundRes:ResArray[].GetAttr.Status", i)
-				}
 			}
 		case CBOpRecall:
-			if !p.Recall.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Recall.Status)), 0, "nfs42.CBCompoundRes:ResArray[].Recall.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -54926,9 +53789,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.Recall.Status))
 			off += 8
 		case CBOpLayoutRecall:
-			if !p.LayoutRecall.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.LayoutRecall.Status)), 0, "nfs42.CBCompoundRes:ResArray[].LayoutRecall.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -54937,9 +53797,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.LayoutRecall.Status))
 			off += 8
 		case CBOpNotify:
-			if !p.Notify.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Notify.Status)), 0, "nfs42.CBCompoundRes:ResArray[].Notify.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -54948,9 +53805,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.Notify.Status))
 			off += 8
 		case CBOpPushDeleg:
-			if !p.PushDeleg.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.PushDeleg.Status)), 0, "nfs42.CBCompoundRes:ResArray[].PushDeleg.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -54959,9 +53813,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.PushDeleg.Status))
 			off += 8
 		case CBOpRecallAny:
-			if !p.RecallAny.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.RecallAny.Status)), 0, "nfs42.CBCompoundRes:ResArray[].RecallAny.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -54970,9 +53821,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.RecallAny.Status))
 			off += 8
 		case CBOpRecallableObjAvail:
-			if !p.RecallableObjAvail.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.RecallableObjAvail.Status)), 0, "nfs42.CBCompoundRes:ResArray[].RecallableObjAvail.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -54981,9 +53829,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.RecallableObjAvail.Status))
 			off += 8
 		case CBOpRecallSlot:
-			if !p.RecallSlot.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.RecallSlot.Status)), 0, "nfs42.CBCompoundRes:ResArray[].RecallSlot.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -55012,14 +53857,8 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				binary.BigEndian.PutUint32(w[28:32], uint32(p.Sequence.OK.TargetHighestSlotID))
 				off += 32
 			default:
-				if !p.Sequence.Status.Valid() {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(p.Sequence.Status)), 0, "nfs42.CBCompoundRes:ResArray[].Sequence.Status", i)
-				}
 			}
 		case CBOpWantsCancelled:
-			if !p.WantsCancelled.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.WantsCancelled.Status)), 0, "nfs42.CBCompoundRes:ResArray[].WantsCancelled.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -55028,9 +53867,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(p.WantsCancelled.Status))
 			off += 8
 		case CBOpNotifyLock:
-			if !p.NotifyLock.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.NotifyLock.Status)), 0, "nfs42.CBCompoundRes:ResArray[].NotifyLock.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -55041,9 +53877,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		case CBOpNotifyDeviceID:
 			if p.NotifyDeviceID == nil {
 				return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBCompoundRes:ResArray[].NotifyDeviceID", i)
-			}
-			if !p.NotifyDeviceID.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.NotifyDeviceID.Status)), 0, "nfs42.CBCompoundRes:ResArray[].NotifyDeviceID.Status", i)
 			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
@@ -55056,9 +53889,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			if p.Offload == nil {
 				return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBCompoundRes:ResArray[].Offload", i)
 			}
-			if !p.Offload.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Offload.Status)), 0, "nfs42.CBCompoundRes:ResArray[].Offload.Status", i)
-			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
 			}
@@ -55069,9 +53899,6 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		case CBOpIllegal:
 			if p.Illegal == nil {
 				return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42.CBCompoundRes:ResArray[].Illegal", i)
-			}
-			if !p.Illegal.Status.Valid() {
-				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(p.Illegal.Status)), 0, "nfs42.CBCompoundRes:ResArray[].Illegal.Status", i)
 			}
 			if codec.Lacks(b, off, 8) {
 				return 0, codec.Full()
@@ -55091,7 +53918,7 @@ func (v *CBCompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 }
 
 func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
-	off, fault := codec.At(nil, "nfs42.CBCompoundRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
+	off, fault := codec.At(nil, "nfs42.CBCompoundRes:Status").In(codec.GetWord(b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs42.CBCompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
 		return 0, fault
 	}
@@ -55155,10 +53982,11 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		}
 		switch kind {
 		case CBOpGetAttr:
+			var kind2 Status
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].GetAttr.Status", i)
 			}
-			kind2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			kind2 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind2 != p.GetAttr.Status {
 				switch p.GetAttr.Status {
@@ -55196,85 +54024,55 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 				p.GetAttr.OK.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 				off += xdr.Padded(int(n3))
 			default:
-				if !kind2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind2)), 0, "nfs42.CBCompoundRes:ResArray[].GetAttr.Status", i)
-				}
 			}
 		case CBOpRecall:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].Recall.Status", i)
 			}
-			enum := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42.CBCompoundRes:ResArray[].Recall.Status", i)
-			}
-			p.Recall.Status = enum
+			p.Recall.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpLayoutRecall:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].LayoutRecall.Status", i)
 			}
-			enum2 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum2.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum2)), 0, "nfs42.CBCompoundRes:ResArray[].LayoutRecall.Status", i)
-			}
-			p.LayoutRecall.Status = enum2
+			p.LayoutRecall.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpNotify:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].Notify.Status", i)
 			}
-			enum3 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum3)), 0, "nfs42.CBCompoundRes:ResArray[].Notify.Status", i)
-			}
-			p.Notify.Status = enum3
+			p.Notify.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpPushDeleg:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].PushDeleg.Status", i)
 			}
-			enum4 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum4.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum4)), 0, "nfs42.CBCompoundRes:ResArray[].PushDeleg.Status", i)
-			}
-			p.PushDeleg.Status = enum4
+			p.PushDeleg.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpRecallAny:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].RecallAny.Status", i)
 			}
-			enum5 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum5.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum5)), 0, "nfs42.CBCompoundRes:ResArray[].RecallAny.Status", i)
-			}
-			p.RecallAny.Status = enum5
+			p.RecallAny.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpRecallableObjAvail:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].RecallableObjAvail.Status", i)
 			}
-			enum6 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum6.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum6)), 0, "nfs42.CBCompoundRes:ResArray[].RecallableObjAvail.Status", i)
-			}
-			p.RecallableObjAvail.Status = enum6
+			p.RecallableObjAvail.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpRecallSlot:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].RecallSlot.Status", i)
 			}
-			enum7 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum7.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum7)), 0, "nfs42.CBCompoundRes:ResArray[].RecallSlot.Status", i)
-			}
-			p.RecallSlot.Status = enum7
+			p.RecallSlot.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpSequence:
+			var kind3 Status
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].Sequence.Status", i)
 			}
-			kind3 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
+			kind3 = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 			if kind3 != p.Sequence.Status {
 				switch p.Sequence.Status {
@@ -55297,29 +54095,18 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 				p.Sequence.OK.TargetHighestSlotID = SlotID(binary.BigEndian.Uint32(w[28:32]))
 				off += 32
 			default:
-				if !kind3.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-					return 0, codec.Fail(xdr.CodeEnum, off-4, uint64(uint32(kind3)), 0, "nfs42.CBCompoundRes:ResArray[].Sequence.Status", i)
-				}
 			}
 		case CBOpWantsCancelled:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].WantsCancelled.Status", i)
 			}
-			enum8 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum8.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum8)), 0, "nfs42.CBCompoundRes:ResArray[].WantsCancelled.Status", i)
-			}
-			p.WantsCancelled.Status = enum8
+			p.WantsCancelled.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpNotifyLock:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].NotifyLock.Status", i)
 			}
-			enum9 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum9.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum9)), 0, "nfs42.CBCompoundRes:ResArray[].NotifyLock.Status", i)
-			}
-			p.NotifyLock.Status = enum9
+			p.NotifyLock.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpNotifyDeviceID:
 			if err = codec.Arm(d, &p.NotifyDeviceID, 4, off); err != nil {
@@ -55328,11 +54115,7 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].NotifyDeviceID.Status", i)
 			}
-			enum10 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum10.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum10)), 0, "nfs42.CBCompoundRes:ResArray[].NotifyDeviceID.Status", i)
-			}
-			p.NotifyDeviceID.Status = enum10
+			p.NotifyDeviceID.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpOffload:
 			if err = codec.Arm(d, &p.Offload, 4, off); err != nil {
@@ -55341,11 +54124,7 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].Offload.Status", i)
 			}
-			enum11 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum11.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum11)), 0, "nfs42.CBCompoundRes:ResArray[].Offload.Status", i)
-			}
-			p.Offload.Status = enum11
+			p.Offload.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		case CBOpIllegal:
 			if err = codec.Arm(d, &p.Illegal, 4, off); err != nil {
@@ -55354,11 +54133,7 @@ func (v *CBCompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Short(b, off, 4, "nfs42.CBCompoundRes:ResArray[].Illegal.Status", i)
 			}
-			enum12 := Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-			if !enum12.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {
-				return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum12)), 0, "nfs42.CBCompoundRes:ResArray[].Illegal.Status", i)
-			}
-			p.Illegal.Status = enum12
+			p.Illegal.Status = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
 			off += 4
 		default:
 			if !kind.Valid() && codec.Refuses(&d.Rules, xdr.CodeEnum) {

@@ -26,7 +26,7 @@ func (g *gen) bindings() {
 			continue
 		}
 		site := g.pkg.Site(known)
-		if !seen[x.Field] {
+		if !seen[x.Field] && x.Owner.Import == nil { // else the other package has the constant
 			seen[x.Field] = true
 			consts = append(consts, site().Qual(goexpr.XDR, "Site").Op("=").Lit(g.pkg.Name+"."+x.Owner.Name+"."+x.Field.Name))
 		}
@@ -40,7 +40,9 @@ func (g *gen) bindings() {
 		}))
 	}
 	g.f.Comment("// The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).")
-	g.f.Const().Defs(consts...)
+	if len(consts) > 0 {
+		g.f.Const().Defs(consts...)
+	}
 	g.f.Comment("// DDPBindings returns the procedure and direction in which each site is eligible.")
 	g.f.Func().Id("DDPBindings").Params().Index().Qual(goexpr.XDR, "Binding").Block(
 		jen.Return(jen.Index().Qual(goexpr.XDR, "Binding").Values(goexpr.Rows(rows)...)))

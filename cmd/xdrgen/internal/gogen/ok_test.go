@@ -62,7 +62,7 @@ func TestOK(t *testing.T) {
 	}
 	// The tests of single packages; place has the duties of the hook: R45, R47, R48, R53, R57, R60,
 	// R70, R77, R83.
-	for _, pkg := range []string{"place", "lists", "kinds", "recursion"} {
+	for _, pkg := range []string{"place", "lists", "kinds", "recursion", "opsboth"} {
 		special, err := os.ReadFile("testdata/" + pkg + "_test.go.txt")
 		if err != nil {
 			t.Fatal(err)

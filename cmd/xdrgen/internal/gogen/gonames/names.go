@@ -24,8 +24,9 @@ type Names struct {
 	stub   map[*ir.Version]*Stubs
 	view   map[*ir.Decl]string
 	site   map[*ir.Field]string
-	used   map[string]bool // of the scope added last: the unit's own
-	why    map[any]string  // for a declaration or a part of one that the rules alone do not name
+	used   map[string]bool       // of the scope added last: the unit's own
+	all    map[string][]*ir.Decl // of the imports so far, by XDR name
+	why    map[any]string        // reasons for other names than the rules give
 }
 
 func New() *Names {
@@ -34,6 +35,7 @@ func New() *Names {
 		field: map[*ir.Field]string{}, view: map[*ir.Decl]string{}, site: map[*ir.Field]string{},
 		vers: map[*ir.Version]string{}, proc: map[*ir.Proc]string{}, method: map[*ir.Proc]string{},
 		stub: map[*ir.Version]*Stubs{},
+		all:  map[string][]*ir.Decl{},
 		why:  map[any]string{},
 	}
 }
@@ -107,6 +109,7 @@ func (n *Names) Add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 		used: map[string]source.Span{}, tops: map[string]bool{}, own: own,
 	}
 	r.read(b)
+	n.inherit(&r, decls)
 	for _, d := range decls {
 		usual := r.typeNames(d.Name)
 		switch d.Kind {
@@ -179,6 +182,11 @@ func (n *Names) Add(decls []*ir.Decl, b *ir.Bind, own bool) []diag.Diagnostic {
 	for _, x := range b.DDP {
 		if x.Field != nil && n.site[x.Field] == "" && n.decl[x.Owner] != "" {
 			n.site[x.Field] = n.Fresh("Site" + n.decl[x.Owner] + n.field[x.Field])
+		}
+	}
+	if !own {
+		for _, d := range decls {
+			n.all[d.Name] = append(n.all[d.Name], d)
 		}
 	}
 	return r.diags

@@ -1,0 +1,21 @@
+package bind
+
+import (
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+)
+
+// amend parses a statement that the unit adds to a declaration of an included unit, or replaces it.
+func (p *parser) amend(w []Word, all source.Span) {
+	name := w[1]
+	if !p.once("amend "+name.Text, name.Pos, "amend or replace of "+name.Text) {
+		return
+	}
+	a := ir.Amend{Pos: all, Name: name.Text, At: name.Pos, Replace: w[0].Text == "replace"}
+	for _, c := range w[2:] {
+		if p.once("amend "+name.Text+" "+c.Text, c.Pos, "constant "+c.Text+" for "+name.Text) {
+			a.Consts = append(a.Consts, ir.AmendConst{Name: c.Text, Pos: c.Pos})
+		}
+	}
+	p.out.Bind.Amends = append(p.out.Bind.Amends, a)
+}
