@@ -72,8 +72,8 @@ program P { version V {
 	}
 }
 
-// TestProcValueOfAPointerIsATypedef checks arguments and results that are optional data:
-// optional data of a type that contains itself, under any name.
+// TestProcValueOfAPointerIsATypedef checks arguments and results that are optional data,
+// also of a type that contains itself, under any name.
 func TestProcValueOfAPointerIsATypedef(t *testing.T) {
 	r := compileFiles(t, Options{Stubs: true}, map[string]string{
 		"u/u.x": "struct node { node *left; node *right; };\ntypedef node *tree;\ntypedef tree root;\ntypedef node pair[2];\n" +

@@ -55,7 +55,7 @@ func (c *compiler) folderBind(u *unit) error {
 	return nil
 }
 
-// strayBind warns of a sidecar next to the files that is named after another file. It does so if the
+// strayBind warns of a sidecar next to the files with the name of another file. It does so if the
 // unit has no sidecar, because that one is probably meant for the unit. A folder with other files
 // is only searched for a name that differs in case.
 func (c *compiler) strayBind(u *unit) {

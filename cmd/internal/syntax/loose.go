@@ -122,8 +122,8 @@ func caseOf(s *scanner, label int) int {
 	return label
 }
 
-// wordsAbove returns the words of the comments between a token and the token before it, but not of a
-// comment at the end of that one's line.
+// wordsAbove returns the words of the comments between a token and the token before it, but not
+// those at the end of that one's line.
 func wordsAbove(s *scanner, offset int) []string {
 	last := sort.Search(len(s.toks), func(i int) bool { return s.toks[i].start >= offset }) - 1
 	from := 0
