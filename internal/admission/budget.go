@@ -9,32 +9,31 @@ import (
 // Budget is an amount of memory, in bytes, that the connections of a server share. The zero Budget
 // has no limit.
 //
-//	left ──Take, Share.Take──> used ──Give──> left
-//	            │                      │
-//	            └──no: Waiter <───call─┘
+//	       Most
+//	├──── shares ────┼──── reserve ────┤
+//	  Take, Admit       Admit: a handler whose reply has no bound
 //
-// Replies take from it without asking, because their handlers have run. They count against later
-// requests only.
+// With Reply there is a reserve, half of Most, for the replies of handlers about which nothing is
+// known but that no reply is longer than Reply. So many of them run at a time as could all answer
+// with so much, and at least one.
 type Budget struct {
-	Most int // 0: no limit. It is not changed after the first use.
+	Most  int // 0: no limit
+	Reply int // the size of the largest reply; 0: there is no reserve
+	// Neither is changed after the first use.
 
 	mu      sync.Mutex
-	used    int64
-	replies int64 // bytes of replies that are not written
+	used    int64 // of shares
+	excess  int64 // bytes of replies in the reserve
+	running int64 // tickets that have a part of the reserve
 	shares  map[netip.Prefix]*Share
-	waiting map[*Waiter]bool
-}
-
-// Waiter is the wish of a connection for memory.
-type Waiter struct {
-	// Call is called when memory has been given back. It must not block, and not use the Budget.
-	Call func()
+	bytes   waiters // for bytes of their shares
+	reserve waiters // for a part of the reserve
 }
 
 // Take takes n bytes if that many are left, and reports whether it did.
 func (b *Budget) Take(n int) bool {
 	b.mu.Lock()
-	ok := int64(n) <= b.most()-b.used-b.replies
+	ok := int64(n) <= b.forShares()-b.used
 	if ok {
 		b.used += int64(n)
 	}
@@ -42,52 +41,62 @@ func (b *Budget) Take(n int) bool {
 	return ok
 }
 
-// Forget removes a Waiter. It may be called once more, by a Give in progress.
-func (b *Budget) Forget(w *Waiter) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	delete(b.waiting, w)
-}
-
-// AddReply counts a reply of n bytes.
-func (b *Budget) AddReply(n int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.replies += int64(n)
-}
-
 // Give gives back n bytes that were taken.
 func (b *Budget) Give(n int) {
 	if n != 0 {
 		b.mu.Lock()
-		b.giveBoth(n, 0)
+		b.used -= int64(n)
+		b.wake()
 	}
 }
 
-// giveBoth gives back n bytes and the bytes of a reply, and calls the Waiters. b.mu must be held;
-// giveBoth releases it.
-func (b *Budget) giveBoth(n, reply int) {
-	b.used -= int64(n)
-	b.replies -= int64(reply)
-	waiting := b.waiting
-	b.waiting = nil
-	b.mu.Unlock()
-	if waiting == nil {
-		return // the usual case, without an iterator
+// wake releases b.mu, which must be held, and then calls those that wait for what there is now.
+func (b *Budget) wake() {
+	if b.bytes.first == nil && b.reserve.first == nil {
+		b.mu.Unlock()
+		return // the usual case
 	}
-	for w := range waiting {
+	var ready []*Waiter
+	for free := b.free(); free > 0 && b.reserve.first != nil; free-- {
+		w := b.reserve.pop()
+		w.ticket.enter()
+		ready = append(ready, w)
+	}
+	// Those whose share has no room go to the end, so that a few of them do not hide the others,
+	// and a call does not look at thousands.
+	for range min(looks, b.bytes.n) {
+		w := b.bytes.pop()
+		if w.share.room() >= int64(w.need) {
+			ready = append(ready, w)
+		} else {
+			b.bytes.push(w)
+		}
+	}
+	b.mu.Unlock()
+	for _, w := range ready {
 		w.Call()
 	}
 }
 
-// Left returns the number of bytes that may still be taken. It is 0 if replies take more, and the
-// largest int without a limit.
+// looks is the number of Waiters that one call looks at.
+const looks = 16
+
+// free returns how many further handlers without a bound may run. b.mu must be held.
+func (b *Budget) free() int64 {
+	if b.Most == 0 || b.Reply == 0 {
+		return math.MaxInt64
+	}
+	return max(1, int64(b.Most)/2/int64(b.Reply)) - b.running
+}
+
+// Left returns the number of bytes that shares may still take. It is the largest int without a
+// limit.
 func (b *Budget) Left() int {
 	if b.Most == 0 {
 		return math.MaxInt
 	}
 	b.mu.Lock()
-	left := int64(b.Most) - b.used - b.replies
+	left := b.forShares() - b.used
 	b.mu.Unlock()
 	return int(max(left, 0))
 }
@@ -96,13 +105,16 @@ func (b *Budget) Left() int {
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used + b.replies
+	return b.used + b.excess
 }
 
-// most returns the limit. b.mu need not be held.
-func (b *Budget) most() int64 {
-	if b.Most == 0 {
+// forShares returns the number of bytes that shares may have. b.mu need not be held.
+func (b *Budget) forShares() int64 {
+	switch {
+	case b.Most == 0:
 		return math.MaxInt64
+	case b.Reply == 0:
+		return int64(b.Most)
 	}
-	return int64(b.Most)
+	return int64(b.Most) - int64(b.Most)/2
 }

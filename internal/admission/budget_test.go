@@ -26,53 +26,74 @@ func TestRefusedBytesStayAvailable(t *testing.T) {
 	}
 }
 
-// Without a limit everything is left. Replies may take more than there is; then nothing is left.
-func TestLeftIsNeverLessThanNothing(t *testing.T) {
-	b := admission.Budget{Most: 100}
-	b.AddReply(101)
-	if b.Left() != 0 || b.Take(1) || b.Used() != 101 {
-		t.Errorf("%d are left, %d used", b.Left(), b.Used())
-	}
-	if b = (admission.Budget{}); !b.Take(math.MaxInt/2) || !b.Join(admission.Source{}).Take(1, nil) || b.Left() != math.MaxInt {
-		t.Errorf("without a limit %d are left", b.Left())
+// Without a limit everything is left.
+func TestWithoutALimitEverythingIsLeft(t *testing.T) {
+	var b admission.Budget
+	if !b.Take(math.MaxInt/2) || !b.Join(admission.Source{}).Take(1, nil) || b.Left() != math.MaxInt {
+		t.Errorf("%d are left", b.Left())
 	}
 }
 
-// A Waiter is called once when memory was given back, for Requests or replies, and not when it was
-// forgotten. It may ask again.
-func TestWaiterIsCalledWhenMemoryIsGivenBack(t *testing.T) {
+// A Waiter is called once when its share has room for what it wants, and not when it was forgotten
+// or when too little was given back. It may ask again.
+func TestWaiterIsCalledWhenThereIsRoom(t *testing.T) {
 	b := admission.Budget{Most: 100}
 	share := b.Join(admission.Source{Local: true})
 	calls := make(map[string]int)
 	waiter := func(name string) *admission.Waiter {
 		return &admission.Waiter{Call: func() { calls[name]++ }}
 	}
-	one, other, gone := waiter("one"), waiter("other"), waiter("gone")
+	one, large, gone := waiter("one"), waiter("large"), waiter("gone")
 	if !share.Take(40, one) {
 		t.Fatal("not taken")
 	}
-	for _, w := range []*admission.Waiter{one, other, gone} {
-		if share.Take(40, w) {
+	for w, n := range map[*admission.Waiter]int{one: 12, large: 30, gone: 12} {
+		if share.Take(n, w) {
 			t.Fatal("taken")
 		}
 	}
 	b.Forget(gone)
 	share.Give(0)
 	b.Give(0)
+	share.Give(1)
 	if len(calls) != 0 {
-		t.Errorf("called %v, and nothing was given back", calls)
+		t.Errorf("called %v, and there is no room for 12", calls)
 	}
 	share.Give(1)
 	share.Give(1)
-	if calls["one"] != 1 || calls["other"] != 1 || calls["gone"] != 0 {
-		t.Errorf("called %v, want one and other once", calls)
+	if calls["one"] != 1 || len(calls) != 1 {
+		t.Errorf("called %v, want one once", calls)
 	}
 	if share.Take(40, one) {
 		t.Fatal("taken")
 	}
-	b.AddReply(1)
-	share.GiveBoth(0, 1)
-	if calls["one"] != 2 || calls["other"] != 1 {
-		t.Errorf("called %v, want one a second time", calls)
+	share.Give(37)
+	if calls["one"] != 2 || calls["large"] != 1 {
+		t.Errorf("called %v, want one a second time, and large", calls)
+	}
+}
+
+// A few Waiters whose shares have no room do not hide the others, although one call looks at few.
+func TestEachWaiterIsLookedAt(t *testing.T) {
+	b := admission.Budget{Most: 1000}
+	full, other := b.Join(at(1)), b.Join(at(2))
+	if !full.Take(500, nil) || !other.Take(80, nil) {
+		t.Fatal("not taken")
+	}
+	for range 100 {
+		full.Take(1, &admission.Waiter{Call: func() { t.Error("called, and its source has half") }})
+	}
+	called := false
+	if other.Take(50, &admission.Waiter{Call: func() { called = true }}) {
+		t.Fatal("taken")
+	}
+	other.Give(50)
+	for range 10 {
+		if b.Take(1) {
+			b.Give(1)
+		}
+	}
+	if !called {
+		t.Error("not called")
 	}
 }

@@ -7,8 +7,9 @@ import (
 
 // Share is the part of a Budget that a source of connections has. Join returns it.
 //
-// While others have nothing, a source may have half of the Budget. Otherwise it may have less, the
-// more others have: with the limit M, and T that others have not taken, at most x bytes so that
+// While others have nothing, a source may have half of what there is for shares. Otherwise it may
+// have less, the more others have: with the limit M, and T that others have not taken, at most x
+// bytes so that
 //
 //	(T - x)² >= 2 x M
 //
@@ -55,32 +56,50 @@ func (s *Share) Leave() {
 	}
 }
 
-// Take takes n bytes, and reports whether it did: not if the source would have more than it may.
-// Replies leave half of the Budget, so that peers that do not read them do not keep out the
-// Requests of others. If Take takes nothing, w is called once when memory has been given back,
-// unless it is nil or forgotten before.
+// Take takes n bytes, and reports whether it did: not if the source would have more than it may. If
+// Take takes nothing, w is called once when there may be enough, unless it is nil or forgotten
+// before.
 func (s *Share) Take(n int, w *Waiter) bool {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if int64(n) <= s.most()-s.used {
-		b.used += int64(n)
-		s.used += int64(n)
+	if s.take(n) {
 		return true
 	}
 	if w != nil {
-		if b.waiting == nil {
-			b.waiting = make(map[*Waiter]bool)
-		}
-		b.waiting[w] = true
+		w.share, w.need = s, n
+		b.bytes.push(w)
 	}
 	return false
 }
 
+// take takes n bytes if the source may have them. Budget.mu must be held.
+func (s *Share) take(n int) bool {
+	ok := s.roomy(n) || int64(n) <= s.room()
+	if ok {
+		s.budget.used += int64(n)
+		s.used += int64(n)
+	}
+	return ok
+}
+
+// roomy reports whether the source may take n bytes and a little more, without a root. Budget.mu
+// must be held.
+func (s *Share) roomy(n int) bool {
+	all := float64(s.budget.forShares())
+	x := float64(s.used + int64(n))
+	left := all - float64(s.budget.used) - float64(n)
+	return left > 0 && left*left > 2.001*x*all
+}
+
+// room returns the number of bytes that the source may still take; less than 0 if it has more than
+// it may. Budget.mu must be held.
+func (s *Share) room() int64 { return s.most() - s.used }
+
 // most returns the number of bytes that the source may have: the root x of the equation above.
 // Budget.mu must be held.
 func (s *Share) most() int64 {
-	all := s.budget.most() - min(s.budget.replies, s.budget.most()/2)
+	all := s.budget.forShares()
 	rest := all - (s.budget.used - s.used)
 	switch {
 	case rest <= 0:
@@ -93,24 +112,27 @@ func (s *Share) most() int64 {
 }
 
 // Never reports whether n bytes are more than any source may have.
-func (s *Share) Never(n int) bool { return int64(n) > s.budget.most()/2 }
+func (s *Share) Never(n int) bool { return int64(n) > s.budget.forShares()/2 }
 
 // Left returns the number of bytes that the source may still take.
 func (s *Share) Left() int {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
-	return int(min(max(s.most()-s.used, 0), math.MaxInt))
+	return int(min(max(s.room(), 0), math.MaxInt))
 }
 
 // Give gives back n bytes that were taken.
-func (s *Share) Give(n int) { s.GiveBoth(n, 0) }
-
-// GiveBoth gives back n bytes that were taken, and the bytes of a reply.
-func (s *Share) GiveBoth(n, reply int) {
-	if n == 0 && reply == 0 {
+func (s *Share) Give(n int) {
+	if n == 0 {
 		return
 	}
 	s.budget.mu.Lock()
+	s.give(n)
+	s.budget.wake()
+}
+
+// give gives back n bytes without a call of Waiters. Budget.mu must be held.
+func (s *Share) give(n int) {
 	s.used -= int64(n)
-	s.budget.giveBoth(n, reply)
+	s.budget.used -= int64(n)
 }

@@ -3,6 +3,7 @@ package main
 const (
 	budgetFile         = "internal/admission/budget.go"
 	shareFile          = "internal/admission/share.go"
+	ticketFile         = "internal/admission/ticket.go"
 	admissionConnsFile = "internal/admission/conns.go"
 )
 
@@ -16,7 +17,7 @@ var rdmaioMutants = []mutant{
 	{"a staged region comes back whole", poolFile, "p.copy(r.stage.user[:n], r.stage.Bytes)", "p.copy(r.stage.user, r.stage.Bytes)", poolTests},
 	{"a result may be read by the peer", "rdmaio/offer.go", "o.region(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite, number) // R304", "o.region(buf, verbs.AccessLocalWrite|verbs.AccessRemoteWrite|verbs.AccessRemoteRead, number) // R304", ioTests},
 	{"a late handler's Call counts as never sent", "rdmaio/call.go", "sent = sent || s.call.Sent && ", "sent = sent && s.call.Sent && ", ioTests},
-	{"memory of Calls is not limited", budgetFile, "ok := int64(n) <= b.most()-b.used-b.replies\n", "ok := n >= 0\n", placesTests},
+	{"memory of Calls is not limited", budgetFile, "ok := int64(n) <= b.forShares()-b.used\n", "ok := n >= 0\n", placesTests},
 	{"a duplicate Call is executed", replyFile, "	case e != nil:\n", "	case e != nil && key.n < 0:\n", ioTests},
 	{"a duplicate of a Call in progress is executed", replyFile, "	case e != nil && e.done == nil:\n", "	case e != nil && e.done == nil && key.n < 0:\n", ioTests},
 	{"a reply goes to another client", replyFile, "e.from.Err() != nil:", "e.from != nil:", ioTests},
@@ -76,12 +77,20 @@ var rdmaioMutants = []mutant{
 
 	// Limits and retries.
 	{"a budget that was exceeded stays so", budgetFile, "	if ok {\n		b.used += int64(n)\n	}\n", "	b.used += int64(n)\n", placesTests},
-	{"replies take more than half of a budget", shareFile, "min(s.budget.replies, s.budget.most()/2)", "s.budget.replies", placesTests},
+	{"shares take the reserve", budgetFile, "return int64(b.Most) - int64(b.Most)/2", "return int64(b.Most)", placesTests},
+	{"no handler has a part of a small reserve", budgetFile, "max(1, int64(b.Most)/2/int64(b.Reply))", "int64(b.Most)/2/int64(b.Reply)", placesTests},
+	{"one handler too many has a part of the reserve", ticketFile, "b.reserve.first == nil && b.free() > 0", "b.free() >= 0", placesTests},
+	{"a handler passes those that wait for the reserve", ticketFile, "b.reserve.first == nil && b.free() > 0", "b.free() > 0", placesTests},
+	{"a reply in the reserve gives its part back at once", ticketFile, "	} else if t.reserve {\n		b.excess", "	} else if t.drop(); true {\n		b.excess", placesTests},
+	{"a reply keeps its part of the reserve until it is written", ticketFile, "			t.share.give(-lack)\n		}\n		t.drop()\n", "			t.share.give(-lack)\n		}\n", placesTests},
+	{"what a reply does not need is kept", ticketFile, "		if lack < 0 {\n			t.share.give(-lack)\n		}\n", "", placesTests},
+	{"a Ticket keeps its part of the reserve", ticketFile, "	t.share.give(t.own)\n	t.drop()\n", "	t.share.give(t.own)\n", placesTests},
 	{"a source takes all that is left", shareFile, "return int64(t * t / (t + m + math.Sqrt(m*(m+2*t))))", "return rest + 0*int64(math.Sqrt(m*t))", placesTests},
 	{"each connection of a source has a share", shareFile, "	if s.Local {\n", "	if true {\n", placesTests},
 	{"a share goes with the first connection of its source", shareFile, "s.conns--; s.conns == 0", "s.conns--; true", placesTests},
 	{"a Waiter for memory is not called", budgetFile, "		w.Call()\n", "		_ = w\n", placesTests},
-	{"a Waiter that was forgotten is called", budgetFile, "	delete(b.waiting, w)\n", "", placesTests},
+	{"a Waiter that was forgotten is called", "internal/admission/waiter.go", "		w.in.remove(w)\n", "", placesTests},
+	{"a Waiter without room is called", budgetFile, "if w.share.room() >= int64(w.need) {", "if true {", placesTests},
 	{"an IPv6 host has as many sources as addresses", admissionConnsFile, "bits := 64", "bits := 128", placesTests},
 	{"connections from this machine have the default limit", admissionConnsFile, "most == 0 && !s.Local", "most == 0", placesTests},
 	{"a source keeps the place of a connection that left", admissionConnsFile, "if c.from[s.Prefix]--; c.from[s.Prefix] == 0 {\n		delete", "if c.from[s.Prefix] == 0 {\n		delete", placesTests},

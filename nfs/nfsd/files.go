@@ -12,8 +12,10 @@ import (
 )
 
 const (
-	maxData = 1 << 20       // bytes of one READ or WRITE
-	maxFile = math.MaxInt64 // bytes of a file; file systems have smaller limits
+	maxData = 1 << 20 // bytes of one READ or WRITE
+	// maxReply is the size in bytes of the longest results, which READ and listings have.
+	maxReply = maxData + 64<<10
+	maxFile  = math.MaxInt64 // bytes of a file; file systems have smaller limits
 	// readOverhead is the largest size in bytes of a READ's reply without the data: RPC header,
 	// status, attributes, count, eof, length and padding.
 	readOverhead = rpc.ReplyHead + 4 + 4 + nfs3.AttrFixedSize + 4 + 4 + 4 + 3

@@ -184,7 +184,9 @@ func (s *Server) Close() error {
 // Handler returns the handler of NFS, MOUNT and NLM, for one or several carriers. A call that a
 // client sends again is not executed again, even if it comes on another connection or carrier.
 func (s *Server) Handler() oncrpc.Handler {
-	return replycache.New(rpc.NewHandler(nil, nfs3rpc.NewService(s), mount3rpc.NewService(mountServer{s}), nlm4rpc.NewService(lockServer{})), nil)
+	files := nfs3rpc.NewService(s)
+	files.MaxReply(maxReply)
+	return replycache.New(rpc.NewHandler(nil, files, mount3rpc.NewService(mountServer{s}), nlm4rpc.NewService(lockServer{})), nil)
 }
 
 // UDPHandler returns the handler of MOUNT and NLM, for UDP, over which this server has no NFS.

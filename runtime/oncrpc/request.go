@@ -26,6 +26,24 @@ type Handler interface {
 	ServeRPC(*Request)
 }
 
+// Bounder is implemented by a Handler that knows how large the replies of its procedures can be. A
+// server has memory for a reply before the handler starts. Of handlers without a bound only a few
+// run at a time.
+type Bounder interface {
+	// ReplyBound returns the size in bytes of a procedure's largest reply, or a negative number if
+	// it has no bound.
+	ReplyBound(program, version, procedure uint32) int
+}
+
+// BoundOf returns the ReplyBound of a Handler, or -1 if it is not a Bounder. A Handler that passes
+// Requests on to another one can implement Bounder with it.
+func BoundOf(h Handler, program, version, procedure uint32) int {
+	if b, ok := h.(Bounder); ok {
+		return b.ReplyBound(program, version, procedure)
+	}
+	return -1
+}
+
 // HandlerFunc adapts a function to a Handler.
 type HandlerFunc func(*Request)
 

@@ -39,6 +39,11 @@ type entry struct {
 	Duration   time.Duration `json:"duration_ns"`
 }
 
+// ReplyBound implements oncrpc.Bounder.
+func (l *callLog) ReplyBound(program, version, procedure uint32) int {
+	return oncrpc.BoundOf(l.next, program, version, procedure)
+}
+
 // ServeRPC implements oncrpc.Handler.
 func (l *callLog) ServeRPC(r *oncrpc.Request) {
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message)

@@ -147,6 +147,19 @@ type incoming struct {
 	body int // offset of the arguments
 }
 
+// protection is a number of bytes by which the protection of a reply makes it longer at most, and
+// which a token does not exceed either.
+const protection = 8 << 10
+
+// ReplyBound implements oncrpc.Bounder. Tokens of a mechanism can be longer.
+func (h *Handler) ReplyBound(program, version, procedure uint32) int {
+	n := oncrpc.BoundOf(h.next, program, version, procedure)
+	if n < 0 {
+		return n
+	}
+	return min(n, math.MaxInt32-protection) + protection
+}
+
 // ServeRPC implements oncrpc.Handler.
 func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	in := &incoming{Request: r}

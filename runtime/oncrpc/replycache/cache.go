@@ -187,6 +187,11 @@ type replySource struct {
 	bytes   int
 }
 
+// ReplyBound implements oncrpc.Bounder.
+func (c *Cache) ReplyBound(program, version, procedure uint32) int {
+	return oncrpc.BoundOf(c.next, program, version, procedure)
+}
+
 // ServeRPC implements oncrpc.Handler.
 func (c *Cache) ServeRPC(r *oncrpc.Request) {
 	program, version, procedure, _ := oncrpc.Procedure(r.Message)

@@ -127,6 +127,21 @@ func (h *Handler) Idempotent(program, version, procedure uint32) bool {
 	return true // the reply is PROG_UNAVAIL, PROG_MISMATCH or PROC_UNAVAIL
 }
 
+// ReplyBound implements oncrpc.Bounder. For programs that no Service serves it asks
+// HandlerConfig.Next.
+func (h *Handler) ReplyBound(program, version, procedure uint32) int {
+	services := h.services[program]
+	if len(services) == 0 && h.cfg.Next != nil {
+		return oncrpc.BoundOf(h.cfg.Next, program, version, procedure)
+	}
+	for _, s := range services {
+		if s.program.Version == version {
+			return s.bound(procedure)
+		}
+	}
+	return -1 // a Handler that embeds this one may serve it
+}
+
 // versions returns the range from the lowest to the highest version of the services.
 func versions(services []*Service) oncrpc.VersionRange {
 	r := oncrpc.VersionRange{Low: services[0].program.Version, High: services[0].program.Version}

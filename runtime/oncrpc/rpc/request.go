@@ -83,8 +83,11 @@ func (r *Request) AfterReply(f func(err error)) { r.after = f }
 // pooledRequest is the memory of one call at a server, reused by later calls.
 type pooledRequest struct {
 	Request
-	proc    *procedure
-	values  interface{ release() }
+	proc   *procedure
+	values interface {
+		release()
+		dropResults()
+	}
 	dec     *xdr.Decoder
 	enc     xdr.Encoder
 	buf     []byte
@@ -168,6 +171,9 @@ func (p *pooledRequest) finish(err error, res xdr.Value) {
 	if err == nil {
 		if err = p.guard(func() error { return p.encode(res) }); err == nil {
 			p.event(nil, nil)
+			if len(p.enc.Items()) == 0 { // the reply has a copy, and may wait long
+				p.values.dropResults()
+			}
 			p.send()
 			return
 		}
@@ -222,8 +228,19 @@ func (p *pooledRequest) encode(res xdr.Value) error {
 	if err := p.answer.EncodeXDR(&p.enc); err != nil {
 		return err
 	}
-	p.enc.Reduce(xdr.Reduction{Sites: p.proc.sites}, uint64(p.enc.Len()))
-	return res.EncodeXDR(&p.enc)
+	head := len(p.enc.Bytes())
+	p.enc.Reduce(xdr.Reduction{Sites: p.proc.sites}, uint64(head))
+	if err := res.EncodeXDR(&p.enc); err != nil || p.proc.most == 0 {
+		return err
+	}
+	n := len(p.enc.Bytes()) - head
+	for _, item := range p.enc.Items() {
+		n += len(item.Data)
+	}
+	if n > p.proc.most {
+		return fmt.Errorf("%d bytes, Service.MaxReply is %d", n, p.proc.most)
+	}
+	return nil
 }
 
 func (p *pooledRequest) send() {

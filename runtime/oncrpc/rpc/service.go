@@ -2,6 +2,9 @@ package rpc
 
 import (
 	"fmt"
+	"maps"
+	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -16,6 +19,7 @@ import (
 type Service struct {
 	program    oncrpc.Program
 	procedures map[uint32]*procedure
+	bounds     []int // of procedures with small numbers, to save a look into the map
 	idempotent map[uint32]bool
 
 	// Allow decides by a call's credential whether it is served, before its arguments are decoded.
@@ -30,6 +34,8 @@ type Service struct {
 // procedure is a procedure of a Service.
 type procedure struct {
 	sites []xdr.Site // its eligible results
+	bound int        // the size of the largest reply in bytes, or negative
+	most  int        // of MaxReply, or 0
 	serve func(p *pooledRequest)
 }
 
@@ -47,11 +53,16 @@ func NewService(p oncrpc.Program) *Service {
 func (s *Service) SetProgram(number uint32) { s.program.Number = number }
 
 // add adds a procedure. It panics if the Service has it already, unless it is procedure 0.
-func (s *Service) add(proc uint32, serve func(*pooledRequest)) {
+func (s *Service) add(proc uint32, results xdr.Value, serve func(*pooledRequest)) {
 	if s.procedures[proc] != nil && proc != 0 {
 		panic(fmt.Sprintf("rpc: program %d version %d has procedure %d already", s.program.Number, s.program.Version, proc))
 	}
+	bound := -1
+	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
+		bound = min(r.XDRMaxSize(), math.MaxInt32) + largestHead
+	}
 	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), serve: serve}
+	s.setBound(proc, bound)
 }
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
@@ -60,6 +71,52 @@ func (s *Service) add(proc uint32, serve func(*pooledRequest)) {
 func (s *Service) Idempotent(procs ...uint32) {
 	for _, proc := range procs {
 		s.idempotent[proc] = true
+	}
+}
+
+// MaxReply limits the results of procedures to n bytes. If none is named, it limits all that the
+// Service has. A call with longer results is answered with SYSTEM_ERR. A server over TCP runs more
+// handlers at a time if it knows a bound for their replies: see tcp.Config.MaxReply. The size limit
+// of the results' type is used if it is less. MaxReply applies to procedures that were added
+// before, and panics if one was not.
+func (s *Service) MaxReply(n int, procs ...uint32) {
+	if len(procs) == 0 {
+		procs = slices.Collect(maps.Keys(s.procedures))
+	}
+	for _, proc := range procs {
+		p := s.procedures[proc]
+		if p == nil {
+			panic(fmt.Sprintf("rpc: program %d version %d has no procedure %d", s.program.Number, s.program.Version, proc))
+		}
+		if bound := min(n, math.MaxInt32) + largestHead; p.bound < 0 || bound < p.bound {
+			s.setBound(proc, bound)
+			p.most = n
+		}
+	}
+}
+
+// maxDense is the length of Service.bounds at most.
+const maxDense = 256
+
+// bound returns the size in bytes of a procedure's largest reply, or a negative number.
+func (s *Service) bound(proc uint32) int {
+	if proc < uint32(len(s.bounds)) {
+		return s.bounds[proc]
+	}
+	if p := s.procedures[proc]; p != nil {
+		return p.bound
+	}
+	return -1
+}
+
+// setBound sets the bound of a procedure.
+func (s *Service) setBound(proc uint32, bound int) {
+	s.procedures[proc].bound = bound
+	if proc < maxDense {
+		for uint32(len(s.bounds)) <= proc {
+			s.bounds = append(s.bounds, -1)
+		}
+		s.bounds[proc] = bound
 	}
 }
 
@@ -92,7 +149,7 @@ type Value[T any] interface {
 // Handle panics if the Service has the procedure already.
 func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R) error) {
 	pool := newPool[A, R]()
-	s.add(proc, func(p *pooledRequest) {
+	s.add(proc, PR(new(R)), func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
 		err := p.guard(func() error {
@@ -115,7 +172,7 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 // caller gets SYSTEM_ERR, and what f has started must not use args any more.
 func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R, answer func(error))) {
 	pool := newPool[A, R]()
-	s.add(proc, func(p *pooledRequest) {
+	s.add(proc, PR(new(R)), func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
 		if err := p.guard(func() error { return p.arguments(PA(&v.args)) }); err != nil {
@@ -159,7 +216,12 @@ func newPool[A, R any]() *sync.Pool {
 // release returns v to the pool. It clears the results, so that the next call cannot write to
 // memory of this one's procedure. The arguments keep their slices, which the next decoding reuses.
 func (v *values[A, R]) release() {
+	v.dropResults()
+	v.pool.Put(v)
+}
+
+// dropResults clears the results, so that the memory that they point to can be freed.
+func (v *values[A, R]) dropResults() {
 	var none R
 	v.res = none
-	v.pool.Put(v)
 }

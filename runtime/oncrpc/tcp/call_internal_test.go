@@ -36,22 +36,12 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 	}
 }
 
-// A connection is full with more than maxUnsent of replies, or more than remains of the budget, and
-// never without any.
+// A connection is full with more than maxUnsent of replies.
 func TestFullConnection(t *testing.T) {
-	for _, tt := range []struct {
-		unsent, used int
-		want         bool
-	}{
-		{0, 0, false}, {0, 100 << 20, false}, {maxUnsent, 0, false}, {maxUnsent + 1, 0, true},
-		{1000, 100<<20 - 2000, false}, {1000, 100<<20 - 1999, true},
-	} {
-		c := &Conn{shared: newShared(100<<20, 0), serving: serving{unsent: tt.unsent}}
-		c.join()
-		c.shared.budget.Take(tt.used)
-		c.shared.budget.AddReply(tt.unsent)
-		if got := c.full(); got != tt.want {
-			t.Errorf("%d bytes of replies, %d of Requests: %v", tt.unsent, tt.used, got)
+	for unsent, want := range map[int]bool{0: false, maxUnsent: false, maxUnsent + 1: true} {
+		c := &Conn{serving: serving{unsent: unsent}}
+		if got := c.full(); got != want {
+			t.Errorf("%d bytes of replies: %v", unsent, got)
 		}
 	}
 }
@@ -65,7 +55,7 @@ func TestReleaseKeepsShortMemory(t *testing.T) {
 			c.join()
 			c.wake.L = &c.mu
 			memory := make([]byte, 0, size)
-			(&request{conn: c, memory: &memory, done: func(error) {}}).release(nil)
+			(&request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) {}}).release(nil)
 			got := memories.Get().(*[]byte)
 			kept = kept || cap(*got) == keepBytes
 			if cap(*got) > keepBytes {

@@ -25,7 +25,7 @@ func TestClientSpreadsCallsOverConnections(t *testing.T) {
 			mu.Unlock()
 			<-release
 			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-		}), nil)
+		}), &tcp.Config{MaxReply: 4096})
 		c, err := tcp.NewClient("", &tcp.ClientConfig{Connections: 3, Dial: ln.connect, Conn: &tcp.Config{MaxCalls: 2}})
 		if err != nil {
 			t.Fatal(err)

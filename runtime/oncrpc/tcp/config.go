@@ -62,20 +62,38 @@ type Config struct {
 	// the default is 16,384. If negative, there is no limit.
 	MaxFragments int
 
+	// MaxReply is the size of the longest reply sent, in bytes. If zero, the default is MaxRecord,
+	// but at least 16 MiB and 64 KiB. If negative, there is no limit but the 2 GiB of the largest
+	// int32. A server takes a third of MaxMemory instead if that is less. The caller of a longer
+	// one gets SYSTEM_ERR.
+	//
+	// A server runs only so many handlers at a time whose replies have no bound as could all answer
+	// with MaxReply in a third of MaxMemory, by default five. Further ones wait, at their place of
+	// MaxHandlers. See oncrpc.Bounder for bounds. A smaller MaxReply lets more run.
+	MaxReply int
+
 	// MaxMemory is the memory, in bytes, for the Requests on all of a server's connections, and for
-	// their replies until they are written. A Request counts while it arrives, too. If zero, the
-	// default is 256 MiB. If negative, there is no limit. Beyond its share a connection stops
+	// their replies until they are written. If zero, the default is 256 MiB. If negative, there is
+	// no limit. The resident memory of a process with one server, whose handlers keep nothing, is
+	// meant to stay below 1.5 times MaxMemory and 32 MiB, with the garbage collector's default
+	// (GOGC). Memory that handlers take for themselves does not count, nor do the values that
+	// package rpc decodes.
+	//
+	// So only two thirds of MaxMemory are given out: the rest is garbage. Half of these two thirds
+	// is for replies without a bound (MaxReply). The other half is for Requests, from while they
+	// arrive, and for the bounds of replies. Beyond its share of that half a connection stops
 	// reading, for RecordTimeout at most.
 	//
 	// All connections from one source, as MaxPerSource counts them, have a share together, and each
 	// connection from this machine its own: half while others have nothing, otherwise at most 27 %,
-	// and less the more others have. n greedy sources leave at least 2/(n+3) of MaxMemory.
+	// and less the more others have. n greedy sources leave at least 2/(n+3) of the half. A record
+	// longer than a sixth of MaxMemory is refused like one above MaxRecord, and one above a twelfth
+	// may wait as long as others have Requests: MaxMemory should be 12 times MaxRecord or more.
 	//
-	// A connection with more than 4 MiB of replies that are not written, or more than remains of
-	// MaxMemory, starts no further handler until some are written, and stops reading unless Calls
-	// of this side are in progress. Replies of handlers that run already are accepted, whatever
-	// their size, and can exceed MaxMemory: MaxHandlers and MaxRequests bound their number. They
-	// leave half of MaxMemory to the Requests of others.
+	// A connection with more than 4 MiB of replies that are not written starts no further handler
+	// until some are written, and stops reading unless Calls of this side are in progress. Where
+	// others wait for memory, a connection whose peer has read nothing of its replies for 250 ms is
+	// closed.
 	MaxMemory int
 
 	// RecordTimeout is the longest time for each 64 KiB of a record that has begun. If zero, the
@@ -132,6 +150,20 @@ type settings struct {
 	tls    *tlsSettings // nil: off
 }
 
+// fit lowers the limits of a server to what MaxMemory allows at all: its part for replies, and half
+// of its part for Requests.
+func (s *settings) fit() {
+	if s.MaxMemory == math.MaxInt {
+		return
+	}
+	if most := s.MaxMemory / 6; s.MaxRecord > most {
+		s.Logger.Warn("tcp: records are limited by Config.MaxMemory, which should be 12 times Config.MaxRecord or more",
+			"MaxMemory", s.MaxMemory, "MaxRecord", s.MaxRecord, "limit", most)
+		s.MaxRecord = most
+	}
+	s.MaxReply = min(s.MaxReply, s.MaxMemory/3)
+}
+
 // settle returns the configuration with its defaults. Limits that are off are the largest int, but
 // MaxHandlers and AcceptRate zero. Times that are off are zero.
 func (cfg *Config) settle() settings {
@@ -161,6 +193,7 @@ func (cfg *Config) settle() settings {
 	limit(&s.AcceptRate, 5000, 0)
 	limit(&s.MaxRecord, oncrpc.DefaultMaxMessage+64<<10, math.MaxInt32)
 	s.MaxRecord = min(s.MaxRecord, math.MaxInt32)
+	limit(&s.MaxReply, max(s.MaxRecord, oncrpc.DefaultMaxMessage+64<<10), math.MaxInt32)
 	limit(&s.MaxFragments, 16<<10, math.MaxInt)
 	limit(&s.MaxMemory, 256<<20, math.MaxInt)
 	limit(&s.MaxConns, 10_000, math.MaxInt)

@@ -94,10 +94,10 @@ func TestAnsweredCallIsNotAbandoned(t *testing.T) {
 // because fail has already dropped the others.
 func TestRequestIsDroppedAfterTheEnd(t *testing.T) {
 	c := bare(settings{})
-	c.shared = newShared(1000, 1)
+	c.shared = newShared(1500, 0, 1)
 	block, other := make(chan struct{}), bare(settings{})
 	for _, conn := range []*Conn{c, other, other} { // each connection has one place more
-		r := &request{conn: conn, handler: oncrpc.HandlerFunc(func(*oncrpc.Request) { <-block })}
+		r := &request{conn: conn, ticket: conn.reserved.share.Ticket(0), handler: oncrpc.HandlerFunc(func(*oncrpc.Request) { <-block })}
 		if !c.shared.places.Start(&conn.waiting, r) {
 			t.Fatal("there is no place")
 		}
@@ -105,7 +105,7 @@ func TestRequestIsDroppedAfterTheEnd(t *testing.T) {
 	c.cancel(io.EOF)
 	c.requests = 1
 	memory := []byte{}
-	r := &request{conn: c, memory: &memory}
+	r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0)}
 	r.Responder = r
 	r.Serve(nil)
 	if !r.answered.Load() || c.unanswered() != 0 {

@@ -52,10 +52,15 @@
 //
 // The peer decides what arrives, and when. A record has at most Config.MaxRecord bytes in at most
 // Config.MaxFragments fragments, empty ones included. Its memory follows the bytes that have
-// arrived: 64 KiB at first, then at most 32 times as much as came. A record that makes no progress
+// arrived: 64 KiB at first, then at most 3 times as much as came. A record that makes no progress
 // for Config.RecordTimeout closes the connection, as does a peer that reads nothing for
 // Config.SendTimeout. Config also limits the number of connections: in total, per source and per
 // second.
+//
+// A server starts a handler when it has memory for the reply: for its bound, if the Handler knows
+// one (oncrpc.Bounder), as package rpc does for results of limited size and by Service.MaxReply.
+// Handlers without a bound share a third of Config.MaxMemory, so that few of them run at a time,
+// five by default: see Config.MaxReply. Memory that a handler takes for itself is not counted.
 //
 // # TLS
 //

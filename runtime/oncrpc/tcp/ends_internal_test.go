@@ -39,7 +39,7 @@ func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
 		var held []*oncrpc.Request
 		h := oncrpc.HandlerFunc(func(r *oncrpc.Request) { held = append(held, r); <-gate })
 		set := (&Config{Logger: slog.New(slog.DiscardHandler)}).settle()
-		c := newConn(stream, set, true, h, newShared(64<<10, 2))
+		c := newConn(stream, set, true, h, newShared(1<<30, 0, 2))
 		xid := uint32(0)
 		call := func() {
 			xid++
@@ -59,12 +59,14 @@ func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
 			xid, _, _ := oncrpc.Peek(r.Message)
 			b, _ := oncrpc.NewReply(xid, oncrpc.Success).AppendBinary(nil)
 			// Others run before the memory of the reply is given back.
-			r.Reply(oncrpc.Message{Inline: append(b, make([]byte, 20<<10)...)}, func(error) { time.Sleep(time.Millisecond) })
+			r.Reply(oncrpc.Message{Inline: append(b, make([]byte, maxUnsent/2)...)}, func(error) { time.Sleep(time.Millisecond) })
 			synctest.Wait()
 		}
 		close(gate)
 		synctest.Wait()
-		stream.results <- nil // the first reply; the others are written together
+		for range maxUnsent/2/batchBytes + 1 {
+			stream.results <- nil // the first reply; the others still fill the connection
+		}
 		time.Sleep(10 * time.Millisecond)
 		if len(held) != 3 || c.unanswered() != 5 {
 			t.Fatalf("%d Requests were served and %d are not answered, want 3 and 5", len(held), c.unanswered())
@@ -121,7 +123,7 @@ func TestReasonOfWriteDoesNotWaitForDone(t *testing.T) {
 		c.out.nc = stream
 		c.log, c.requests = slog.New(slog.DiscardHandler), 1
 		memory := []byte{}
-		r := &request{conn: c, memory: &memory, done: func(error) { time.Sleep(time.Minute) }}
+		r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) { time.Sleep(time.Minute) }}
 		r.out.request = r
 		r.out.Message = oncrpc.Message{Inline: make([]byte, 24)}
 		c.mu.Lock()
@@ -207,7 +209,7 @@ func TestBackchannelConfig(t *testing.T) {
 func TestAnswersOfABatchAreReleasedOnce(t *testing.T) {
 	c := bare(settings{})
 	memory, released := []byte{}, 0
-	r := &request{conn: c, memory: &memory, done: func(error) { released++ }}
+	r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) { released++ }}
 	c.out.batch = []*message{{request: r}, {call: &pending{}}}
 	c.requests = 1
 	c.out.written(nil)
@@ -222,7 +224,7 @@ func TestFirstMessageHasItsTimeAfterAWaitForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		set := (&Config{FirstCallTimeout: time.Second, RecordTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}).settle()
-		c := newConn(theirs, set, true, nil, newShared(4<<20, 2))
+		c := newConn(theirs, set, true, nil, newShared(6<<20, 0, 2))
 		defer c.Close()
 		defer ours.Close()
 		const step = 64 << 10

@@ -81,7 +81,8 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 			if addr != "" {
 				l.addr.Store("192.0.2.2:1")
 			}
-			s, err := tcp.Serve(l, always, &tcp.Config{Logger: quiet})
+			// Requests have 256 MiB.
+			s, err := tcp.Serve(l, always, &tcp.Config{MaxMemory: 768 << 20, Logger: quiet})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +129,7 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 // Where the server makes a record wait for memory, the wait does not count for the time in which
 // the first Call must come, or for the time of a record.
 func TestWaitForMemoryIsNotThePeersTime(t *testing.T) {
-	s := listen(t, always, &tcp.Config{MaxMemory: 1 << 20, FirstCallTimeout: time.Second, RecordTimeout: 20 * time.Second, Logger: quiet})
+	s := listen(t, always, &tcp.Config{MaxMemory: 3 << 20, FirstCallTimeout: time.Second, RecordTimeout: 20 * time.Second, Logger: quiet})
 	// One connection has 250 KiB, so that another one cannot have 200 KiB.
 	release := begins(t, s.Addr(), 250<<10, 250<<10-1)
 	waitFor(t, func() bool { return s.Stats().Memory > 249<<10 })

@@ -6,11 +6,15 @@ import "github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 // place (Config.MaxHandlers), or on this one with Config.NonBlocking.
 func (r *request) Serve(h oncrpc.Handler) {
 	c := r.conn
+	r.handler = h
 	if c.set.NonBlocking {
-		r.handle(h)
+		if c.called() || r.awaitTicket() {
+			r.handle(h)
+		} else {
+			r.drop()
+		}
 		return
 	}
-	r.handler = h
 	if c.shared.places.Start(&c.waiting, r) {
 		return
 	}
@@ -21,7 +25,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 
 // run runs the handler of a Request at a place.
 func (r *request) run() {
-	if r.conn.awaitRoom() {
+	if r.conn.awaitRoom() && r.awaitTicket() {
 		r.handle(r.handler)
 	} else {
 		r.drop()

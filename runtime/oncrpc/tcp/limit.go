@@ -6,20 +6,26 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // shared holds the state that all connections of a server share.
 type shared struct {
 	budget admission.Budget
 	places admission.Places[request]
+	relief func() // closes connections that keep memory from others; nil: there are no others
 }
 
 // alone returns the state of a connection that has no server. It has no limits.
-func alone() *shared { return newShared(math.MaxInt, 0) }
+func alone() *shared { return newShared(math.MaxInt, 0, 0) }
 
-// newShared returns a state with limits.
-func newShared(memory, handlers int) *shared {
-	return &shared{budget: admission.Budget{Most: memory}, places: admission.Places[request]{Most: handlers, Run: (*request).run}}
+// newShared returns a state with limits: Config.MaxMemory, MaxReply and MaxHandlers.
+func newShared(memory, reply, handlers int) *shared {
+	s := &shared{places: admission.Places[request]{Most: handlers, Run: (*request).run}}
+	if memory != math.MaxInt {
+		s.budget.Most, s.budget.Reply = memory/3*2, reply
+	}
+	return s
 }
 
 // reservation counts the bytes that the record being read has from the server's budget.
@@ -63,11 +69,10 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 	w := &admission.Waiter{Call: c.reserved.wake}
 	defer s.budget.Forget(w)
 	var limit <-chan time.Time
+	check := time.NewTicker(stuckTime / 2)
+	defer check.Stop()
 	for !c.reserved.share.Take(n, w) {
-		c.mu.Lock()
-		calls := len(c.calls)
-		c.mu.Unlock()
-		if calls > 0 {
+		if c.called() {
 			return fmt.Errorf("%w: Config.MaxMemory is used up, and it was called", ErrLimit)
 		}
 		if limit == nil && c.set.RecordTimeout > 0 {
@@ -77,6 +82,8 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 		}
 		select {
 		case <-c.reserved.woken:
+		case <-check.C:
+			s.relieve()
 		case <-c.ctx.Done():
 			return c.Err()
 		case <-limit:
@@ -84,6 +91,13 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 		}
 	}
 	return nil
+}
+
+// called reports whether Calls of this side are in progress: then the connection must read.
+func (c *caller) called() bool {
+	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
+	return len(c.calls) > 0
 }
 
 // resumeTimes lets the times for the first message and for the record begin again.
@@ -99,16 +113,67 @@ func (c *Conn) resumeTimes() {
 	}
 }
 
+// relieve closes connections that keep memory from others.
+func (s *shared) relieve() {
+	if s.relief != nil {
+		s.relief()
+	}
+}
+
+// stuckTime is the time after which a connection whose peer reads nothing of its replies is closed,
+// if others wait for memory.
+const stuckTime = 250 * time.Millisecond
+
+// awaitTicket waits until there is memory for the reply to a Request. It returns false if the
+// connection is closed during the wait.
+func (r *request) awaitTicket() bool {
+	bound := -1
+	if prog, vers, proc, ok := oncrpc.Procedure(r.Message); ok {
+		bound = oncrpc.BoundOf(r.handler, prog, vers, proc)
+	}
+	if r.ticket.Admit(bound, nil) {
+		return true
+	}
+	c := r.conn
+	woken := make(chan struct{}, 1)
+	w := &admission.Waiter{Call: func() { woken <- struct{}{} }}
+	defer c.shared.budget.Forget(w)
+	check := time.NewTicker(stuckTime / 2)
+	defer check.Stop()
+	for !r.ticket.Admit(bound, w) {
+		select {
+		case <-woken:
+		case <-check.C:
+			c.shared.relieve()
+		case <-c.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// stuckBytes is the least size of unwritten replies for which a connection is closed.
+const stuckBytes = 64 << 10
+
+// stuck returns the size of unwritten replies if it is large, and the peer has not taken one write
+// for stuckTime. Otherwise it returns 0.
+func (s *serving) stuck(now time.Time) int {
+	c := s.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.unsent < stuckBytes || c.out.began.IsZero() || now.Sub(c.out.began) < stuckTime {
+		return 0
+	}
+	return s.unsent
+}
+
 // maxUnsent is a number of bytes. A connection with more bytes of unwritten replies serves no
 // further Request until some are written.
 const maxUnsent = 4 << 20
 
 // full reports whether the connection must serve no further Request, because too many bytes of
-// replies are not written: more than maxUnsent, or more than remains in the server's budget. It
-// returns false if all replies are written. s.conn.mu must be held.
-func (s *serving) full() bool {
-	return s.unsent > 0 && (s.unsent > maxUnsent || s.unsent > s.conn.shared.budget.Left())
-}
+// replies are not written. s.conn.mu must be held.
+func (s *serving) full() bool { return s.unsent > maxUnsent }
 
 // awaitRoom waits while the connection is full. It returns false if the connection is closed during
 // the wait, or if a write has failed: then no reply can be sent.

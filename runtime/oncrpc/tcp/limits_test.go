@@ -284,7 +284,7 @@ func TestMaxRequests(t *testing.T) {
 
 // Records of greedy connections leave memory for others, and are given up when no memory is left.
 func TestMaxMemory(t *testing.T) {
-	s := listen(t, newService(), &tcp.Config{MaxMemory: 1 << 20, RecordTimeout: 300 * time.Millisecond, Logger: quiet})
+	s := listen(t, newService(), &tcp.Config{MaxMemory: 6 << 20, RecordTimeout: 300 * time.Millisecond, Logger: quiet})
 	honest := dial(t, s.Addr(), nil)
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -303,7 +303,7 @@ func TestMaxMemory(t *testing.T) {
 	}
 	for range 100 {
 		double(t, honest)
-		if n := s.Stats().Memory; n > 1<<20 {
+		if n := s.Stats().Memory; n > 2<<20 {
 			t.Errorf("%d bytes are taken", n)
 		}
 	}
@@ -498,7 +498,7 @@ func TestShutdownCutsNoRecord(t *testing.T) {
 // of the Call is left.
 func TestNoMemoryForCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: time.Second, Logger: quiet})
+		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 3000, RecordTimeout: time.Second, Logger: quiet})
 		ours := ln.dial()
 		start := time.Now()
 		if _, err := ours.Write(goodCall(1)); err != nil {
@@ -524,7 +524,7 @@ func TestNoMemoryForCall(t *testing.T) {
 // loses the connection at once.
 func TestNoMemoryDuringReverseCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: time.Second, Logger: quiet})
+		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 3000, RecordTimeout: time.Second, Logger: quiet})
 		ours := ln.dial()
 		synctest.Wait()
 		conn := s.Conns()[0]
@@ -552,7 +552,7 @@ func TestNoMemoryDuringReverseCall(t *testing.T) {
 // A Call to a peer whose own Call waits for memory fails both: the reply could not be read.
 func TestReverseCallEndsTheWaitForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 100, RecordTimeout: -1, Logger: quiet})
+		s, ln := servePipes(t, newService(), &tcp.Config{MaxMemory: 3000, RecordTimeout: -1, Logger: quiet})
 		ours := ln.dial()
 		synctest.Wait()
 		conn := s.Conns()[0]

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 
@@ -20,8 +19,8 @@ type request struct {
 	handler  oncrpc.Handler // while it waits for a place, or runs at one
 	out      message
 	memory   *[]byte // of Message
-	reserved int     // Message's bytes in the server's budget
-	reply    int     // the reply's bytes in the server's budget
+	ticket   admission.Ticket
+	reply    int // the reply's bytes
 	answered atomic.Bool
 	done     func(error)
 	failed   error // why another answer than the handler's is sent
@@ -52,7 +51,7 @@ func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 		c.forget()
 		return err
 	}
-	r := &request{conn: c, memory: c.record, reserved: c.reserved.bytes, xid: xid}
+	r := &request{conn: c, memory: c.record, ticket: c.reserved.share.Ticket(c.reserved.bytes), xid: xid}
 	r.out.request, r.Responder, r.Message = r, r, *c.record
 	c.record, c.reserved.bytes = memories.Get().(*[]byte), 0
 	if refusal != nil {
@@ -129,7 +128,7 @@ func (r *request) Conn() oncrpc.Conn { return r.conn }
 func (r *request) Context() context.Context { return r.conn.ctx }
 
 // Room implements oncrpc.Responder. The caller offers no memory: all results go with the reply.
-func (r *request) Room() (results []int, reply int) { return nil, math.MaxInt32 }
+func (r *request) Room() (results []int, reply int) { return nil, r.conn.set.MaxReply }
 
 // Reply implements oncrpc.Responder. done gets nil when the reply was passed to the system. A
 // message that is not a reply to the Call is not sent: the caller gets SYSTEM_ERR.
@@ -138,8 +137,8 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 		return
 	}
 	err := m.CheckReply(r.xid)
-	if size := m.Size(nil); err == nil && size > math.MaxInt32 {
-		err = fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
+	if size := m.Size(nil); err == nil && size > r.conn.set.MaxReply {
+		err = fmt.Errorf("%w: %d bytes, Config.MaxReply is %d", oncrpc.ErrMessage, size, r.conn.set.MaxReply)
 	}
 	if err != nil {
 		r.conn.log.Warn("tcp: a handler's reply cannot be sent, the client gets SYSTEM_ERR", "call", oncrpc.DescribeCall(r.Message), "reason", err)
@@ -150,7 +149,7 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	r.out.Message = m
 	c := r.conn
 	r.reply = m.Size(nil)
-	c.shared.budget.AddReply(r.reply)
+	r.ticket.Reply(r.reply)
 	c.mu.Lock()
 	c.unsent += r.reply
 	why := c.err
@@ -209,8 +208,8 @@ func (r *request) release(err error) {
 		keep(*memory)
 	}
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
+	r.ticket.End()
 	c.mu.Lock()
-	c.reserved.share.GiveBoth(r.reserved, r.reply)
 	c.unsent -= r.reply
 	c.requests--
 	c.resume()

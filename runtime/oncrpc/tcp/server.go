@@ -26,9 +26,10 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and each connection
 
-	mu    sync.Mutex
-	conns map[*Conn]bool
-	stats ServerStats
+	mu       sync.Mutex
+	conns    map[*Conn]bool
+	relieved time.Time // when relieve looked
+	stats    ServerStats
 }
 
 // ServerStats holds the counts of a Server. Accepted and Rejected only grow.
@@ -65,11 +66,13 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 	if err := set.settleTLS(true); err != nil {
 		return nil, errors.Join(fmt.Errorf("tcp: listen at %q: %w", ln.Addr(), err), ln.Close())
 	}
+	set.fit()
 	s := &Server{
 		set: set, log: set.Logger, ln: ln, handler: h, rate: admission.Bucket{Rate: set.AcceptRate},
 		limits: admission.Conns{Most: set.MaxConns, PerSource: set.MaxPerSource}, conns: make(map[*Conn]bool),
 	}
-	s.shared = newShared(set.MaxMemory, set.MaxHandlers)
+	s.shared = newShared(set.MaxMemory, set.MaxReply, set.MaxHandlers)
+	s.shared.relief = s.relieve
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.wg.Add(1)
 	go s.accept()
@@ -175,6 +178,28 @@ func (s *Server) finish(c *Conn, source admission.Source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.conns, c)
+}
+
+// relieve closes the connections whose peers read nothing of their replies, because others wait for
+// memory. It looks once in stuckTime / 2.
+func (s *Server) relieve() {
+	now := time.Now()
+	s.mu.Lock()
+	if now.Sub(s.relieved) < stuckTime/2 {
+		s.mu.Unlock()
+		return
+	}
+	s.relieved = now
+	stuck := make(map[*Conn]int)
+	for c := range s.conns {
+		if n := c.stuck(now); n > 0 {
+			stuck[c] = n
+		}
+	}
+	s.mu.Unlock()
+	for c, n := range stuck {
+		c.fail(fmt.Errorf("%w: it reads nothing of %d bytes of replies, and others wait for memory (Config.MaxMemory)", ErrLimit, n))
+	}
 }
 
 // Conns returns the connections that are up, in no particular order.

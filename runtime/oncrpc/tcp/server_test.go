@@ -77,7 +77,7 @@ func TestMaxHandlers(t *testing.T) {
 			running.Add(-1)
 			served.Add(1)
 			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-		}), &tcp.Config{MaxHandlers: handlers})
+		}), &tcp.Config{MaxHandlers: handlers, MaxReply: 4096})
 		var callers sync.WaitGroup
 		all := make([]*tcp.Conn, conns)
 		for i := range all {
@@ -122,7 +122,7 @@ func TestHandlersOfOne(t *testing.T) {
 			honest.Add(1)
 			time.Sleep(time.Second)
 			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-		}), &tcp.Config{MaxHandlers: 2})
+		}), &tcp.Config{MaxHandlers: 2, MaxReply: 4096})
 		first := tcp.NewConn(ln.dial(), nil)
 		second := tcp.NewConn(ln.dial(), nil)
 		var callers sync.WaitGroup
@@ -197,7 +197,7 @@ func TestFloodLeavesOthersTheirCalls(t *testing.T) {
 		}
 		time.Sleep(2 * time.Millisecond)
 		r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-	}), &tcp.Config{MaxHandlers: 8, MaxRequests: 16, AcceptRate: 200, Logger: quiet})
+	}), &tcp.Config{MaxHandlers: 8, MaxReply: 4096, MaxRequests: 16, AcceptRate: 200, Logger: quiet})
 	honest := dial(t, s.Addr(), nil)
 	xid := uint32(0)
 	calls := func() (n float64) {

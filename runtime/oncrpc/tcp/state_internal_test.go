@@ -84,7 +84,7 @@ func TestReserveWaits(t *testing.T) {
 		}
 		connection := func(timeout time.Duration) *Conn {
 			c := bare(settings{Config: Config{RecordTimeout: timeout}})
-			c.shared = newShared(4000, 0)
+			c.shared = newShared(6000, 0, 0)
 			c.shared.budget.Take(4000)
 			c.reserved.share = c.shared.budget.Join(admission.Source{Local: true})
 			return c
@@ -355,7 +355,7 @@ func TestConfigDefaults(t *testing.T) {
 	got := (*Config)(nil).settle().Config
 	got.Logger = nil
 	want := Config{
-		MaxCalls: 256, MaxRequests: 64, MaxHandlers: 256 * runtime.GOMAXPROCS(0), MaxRecord: 16<<20 + 64<<10, MaxFragments: 16384,
+		MaxCalls: 256, MaxRequests: 64, MaxHandlers: 256 * runtime.GOMAXPROCS(0), MaxRecord: 16<<20 + 64<<10, MaxReply: 16<<20 + 64<<10, MaxFragments: 16384,
 		MaxMemory: 256 << 20, RecordTimeout: 30 * time.Second, SendTimeout: 30 * time.Second, FirstCallTimeout: 10 * time.Second,
 		PeerTimeout: 30 * time.Second, MaxConns: 10000, AcceptRate: 5000,
 	}
@@ -397,7 +397,7 @@ func TestHandlerEndsBadly(t *testing.T) {
 		ours, theirs := net.Pipe()
 		c := NewConn(ours, &Config{Logger: slog.New(slog.DiscardHandler)})
 		drops := 0
-		r := &request{conn: c, memory: new([]byte)}
+		r := &request{conn: c, memory: new([]byte), ticket: c.reserved.share.Ticket(0)}
 		r.Responder, r.Message = r, nullCall(t, 7).Inline
 		_, _ = c.admit()
 		done := make(chan struct{})

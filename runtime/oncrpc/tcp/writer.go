@@ -51,6 +51,7 @@ type writer struct {
 	hurry    bool      // its write was interrupted
 	broken   error     // of a write that has failed
 	farewell time.Time // when the last write must end; zero: the connection is up
+	began    time.Time // when the write in progress began; zero: no write is
 
 	// Others are likely to queue messages now, to go in the same write. Set before run starts.
 	together bool
@@ -243,6 +244,8 @@ func (w *writer) setWriteDeadline() {
 	limit := w.timeout
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	now := time.Now()
+	w.began = now
 	switch {
 	case !w.farewell.IsZero():
 		_ = w.nc.SetWriteDeadline(w.farewell)
@@ -253,7 +256,7 @@ func (w *writer) setWriteDeadline() {
 	case limit == 0:
 		return
 	}
-	if now := time.Now(); w.deadline.Sub(now) < limit-limit/4 {
+	if w.deadline.Sub(now) < limit-limit/4 {
 		w.deadline = now.Add(limit)
 		_ = w.nc.SetWriteDeadline(w.deadline)
 	}
@@ -289,6 +292,7 @@ func (w *writer) clearWriteDeadline() {
 func (w *writer) returnCalls() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.began = time.Time{}
 	if w.hurry {
 		w.clearWriteDeadline()
 	}
