@@ -77,7 +77,7 @@ func completeFlag(f *completion.Flag, data bool) {
 	switch {
 	case f.Long == "include" || f.Long == "out":
 		f.Kind = completion.Folder
-	case f.Long == "bind" || f.Long == "import":
+	case f.Long == "bind" || f.Long == "import" || f.Long == "MF":
 		f.Kind = completion.File
 	case f.Long == "type" && data:
 		f.Kind = completion.Asked

@@ -19,12 +19,12 @@ type diffCmd struct {
 // run prints what gen would change as a unified diff. Its paths are those that gen
 // would write, so patch -p0 applies it.
 func (c *diffCmd) run(env environment) int {
-	files, code := c.generate(env)
+	made, code := c.generate(env)
 	if code != exitClean {
 		return code
 	}
 	different := false
-	for _, f := range files {
+	for _, f := range made.files {
 		name := filepath.Join(c.Out, f.Name)
 		old, err := os.ReadFile(name)
 		from := filepath.ToSlash(name)
@@ -42,7 +42,7 @@ func (c *diffCmd) run(env environment) int {
 			return failed(env, err)
 		}
 	}
-	stale, err := c.stale(files)
+	stale, err := c.stale(made.files)
 	if err != nil {
 		return failed(env, err)
 	}

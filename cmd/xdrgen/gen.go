@@ -24,6 +24,8 @@ type genCmd struct {
 	genFlags
 	Names  bool   `name:"names"`
 	Format string `name:"format" enum:"text,json" default:"text"`
+	MD     bool   `name:"MD"`
+	MF     string `name:"MF"`
 }
 
 // genFlags are the flags of "gen" and "diff".
@@ -43,30 +45,23 @@ type genFlags struct {
 // run writes the package of one unit, and prints the names of the files that changed. If
 // there are errors, it writes nothing.
 func (g *genCmd) run(env environment) int {
+	if err := g.checkMake(); err != nil {
+		return usage(env, err)
+	}
 	switch {
 	case g.Names:
 		return g.printNames(env)
 	case g.Format != "text":
 		return usage(env, fmt.Errorf("found -format %s without -names; gen prints JSON only for its table of names", g.Format))
 	}
-	files, code := g.generate(env)
+	made, code := g.generate(env)
 	if code != exitClean {
 		return code
 	}
-	for _, f := range files {
-		name := filepath.Join(g.Out, filepath.FromSlash(f.Name))
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			return failed(env, fmt.Errorf("-o %s: the folder cannot be made: %w", g.Out, err))
-		}
-		changed, err := writeFile(name, f.Content)
-		if err != nil {
-			return failed(env, err)
-		}
-		if changed {
-			fmt.Fprintln(env.stdout, filepath.ToSlash(name))
-		}
+	if err := g.write(env, made); err != nil {
+		return failed(env, err)
 	}
-	stale, err := g.stale(files)
+	stale, err := g.stale(made.files)
 	if err != nil {
 		return failed(env, err)
 	}
@@ -76,9 +71,42 @@ func (g *genCmd) run(env environment) int {
 	return exitClean
 }
 
+// write writes the files that changed, and then the dependency file, if it is wanted.
+func (g *genCmd) write(env environment, made *generated) error {
+	var rules []byte
+	if g.MD {
+		var err error
+		if rules, err = dependenciesOf(g.Out, made, g.Files).text(); err != nil {
+			return err
+		}
+	}
+	var names []string
+	for _, f := range made.files {
+		name := filepath.Join(g.Out, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return fmt.Errorf("-o %s: the folder cannot be made: %w", g.Out, err)
+		}
+		changed, err := writeFile(name, f.Content)
+		if err != nil {
+			return err
+		}
+		if changed {
+			fmt.Fprintln(env.stdout, filepath.ToSlash(name))
+		}
+		names = append(names, name)
+	}
+	if !g.MD {
+		return nil
+	}
+	if _, err := writeFile(g.makeFile(), rules); err != nil {
+		return err
+	}
+	return touch(names)
+}
+
 // generate compiles one unit to Go. It prints errors on stderr, and the number of
 // warnings, which check shows. It returns files only with exitClean.
-func (g *genFlags) generate(env environment) ([]gogen.File, int) {
+func (g *genFlags) generate(env environment) (*generated, int) {
 	if g.Out == "" {
 		return nil, usage(env, withUsage(env.command, "-o is missing"))
 	}
@@ -130,7 +158,7 @@ func (g *genFlags) generate(env environment) ([]gogen.File, int) {
 	if diag.HasErrors(r.Diags) {
 		return nil, exitFindings
 	}
-	return files, exitClean
+	return &generated{files, r.Files}, exitClean
 }
 
 // compileUnit compiles the unit, whose diagnostics may be errors. If it fails otherwise, it reports

@@ -3,7 +3,7 @@ package main
 import "runtime/debug"
 
 // helpTopics are the help topics that are not commands.
-var helpTopics = []string{"compat-rules", "exit-codes", "formats", "lint-rules", "sidecar"}
+var helpTopics = []string{"compat-rules", "exit-codes", "formats", "lint-rules", "make", "sidecar"}
 
 // help returns the help text of a command or topic. The empty topic is the main help.
 func help(topic string) (text string, ok bool) {
@@ -44,6 +44,8 @@ func help(topic string) (text string, ok bool) {
 		return helpExit[1:], true
 	case "formats":
 		return helpFormats, true
+	case "make":
+		return helpMake, true
 	}
 	return "", false
 }
@@ -69,7 +71,7 @@ Commands:
   corpus      test the compiler on every .x file of a folder
   version     print the version of xdrgen
 
-Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, formats, exit-codes
+Further help: xdrgen help COMMAND, sidecar, lint-rules, compat-rules, formats, make, exit-codes
 `
 
 const helpCheck = `Check the files of one unit. The files of a unit share one scope.
@@ -97,7 +99,7 @@ in real files and has only one reading.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] [-MD [-MF FILE]] FILE.x...
        xdrgen gen -names [-format text|json] [-I dir] [-D name=value] [-bind FILE] [-rename NAME=GoName] [-rpc] FILE.x...
 
 Examples:
@@ -151,6 +153,10 @@ there are errors, it writes nothing.
                      With -rpc, or the line "rpc" in the sidecar, also the client and the server of each
                      version
   -format FORMAT     of the table of -names: text, json (see xdrgen help formats)
+  -MD                also write NAME_xdr.d in the output folder, the dependencies of the generated
+                     files for make, in the form of gcc -MD -MP: on the .x files and documents, their
+                     includes and sidecars (see xdrgen help make)
+  -MF FILE           name of the file that -MD writes
 `
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.
@@ -267,6 +273,36 @@ Lines outside definitions belong to the type that the last comment above them na
 or union that the sidecar amends. The package has the amended declarations and those that contain them, and
 imports the others. The lines ddp, once, reply, number, message and open of the included units hold for
 them, and their Go names are the same. See docs/adding-an-extension.md, "Amending a protocol".
+`
+
+const helpMake = `Generate Go packages from make.
+
+gen -MD writes the dependencies of the generated files, as gcc -MD does for an
+object file. This Makefile generates two packages, and each again after a change
+of its .x file, a file that it includes, or a sidecar:
+
+XDRGEN = go tool xdrgen
+
+all: gen/proto/proto_xdr.go gen/admin/admin_xdr.go
+
+gen/proto/proto_xdr.go: proto.x
+	$(XDRGEN) gen -MD -o gen/proto proto.x
+
+gen/admin/admin_xdr.go: admin.x
+	$(XDRGEN) gen -MD -o gen/admin admin.x
+
+-include gen/proto/proto_xdr.d gen/admin/admin_xdr.d
+
+The dependency file has one rule, from all files that gen has read to all that it
+has written, with names as on the command line: run make in the same folder. Each
+file that gen has found by itself has an empty rule, too, as with gcc -MP. So make
+does not stop where an include is no longer there.
+
+With -MD, all generated files get the present time, those with the same content
+too, since make compares times. After an error, nothing is written, the old
+dependency file stays, and the next make runs gen again. A sidecar that is new
+changes no time: run make -B once. Blanks and the characters # $ : * ? [ in names
+are escaped; a name with one of % ; | = is refused, since make cannot read it.
 `
 
 const helpFormats = `Output formats.

@@ -60,7 +60,7 @@ func (c *compiler) folderBind(u *unit) error {
 // is only searched for a name that differs in case.
 func (c *compiler) strayBind(u *unit) {
 	file := c.o.Files[0]
-	if c.o.BindFile != "" || u.side.bind.File != "" || file == stdinFile {
+	if c.o.BindFile != "" || u.side.bind.File != "" || file == StdinFile {
 		return
 	}
 	want, of := sidecarOf(filepath.Base(file)), filepath.Base(file)

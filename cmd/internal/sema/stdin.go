@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// stdinFile is the name of standard input as a file, also in messages.
-const stdinFile = "<stdin>"
+// StdinFile is the name of standard input as a file, also in messages.
+const StdinFile = "<stdin>"
 
 // stdinFS is the file system of the disk with standard input as one more file.
 type stdinFS struct {
@@ -18,7 +18,7 @@ type stdinFS struct {
 }
 
 func (s stdinFS) ReadFile(name string) ([]byte, error) {
-	if name == stdinFile {
+	if name == StdinFile {
 		return s.text, nil
 	}
 	return s.Disk.ReadFile(name)
@@ -34,7 +34,7 @@ func FromStdin(files []string, stdin io.Reader) ([]string, FileSystem, error) {
 	out := slices.Clone(files)
 	for i, f := range out {
 		if f == "-" {
-			out[i] = stdinFile
+			out[i] = StdinFile
 		}
 	}
 	return out, stdinFS{text: text}, err
