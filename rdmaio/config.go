@@ -151,8 +151,8 @@ type Config struct {
 	SegmentSize int
 
 	// SendQueue is the number of entries in the send queue. If zero, the default is 256, or the
-	// device's maximum if that is less. A Call of the peer whose chunks need more RDMA Reads or
-	// Writes than that is refused by ERR_CHUNK.
+	// device's maximum if that is less. RDMA Reads and Writes for a Call of the peer go in batches
+	// if they do not fit.
 	SendQueue int
 
 	// WorkTimeout is the longest time that posted work may take, for example while the peer accepts

@@ -22,7 +22,7 @@ const (
 	FaultBeyond                           // a position is past the end of the message
 	FaultWrap                             // a segment passes the end of the address space
 	FaultBytes                            // more bytes in chunks than Config.MaxReadBytes
-	FaultSegments                         // more segments than Config.MaxSegments or SendQueue
+	FaultSegments                         // more segments than Config.MaxSegments
 	FaultChunks                           // more chunks than Config.MaxChunks
 	FaultReads                            // a Reply has a read list
 	FaultReturnCount                      // a Reply returns more or fewer segments than offered

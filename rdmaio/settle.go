@@ -144,7 +144,7 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 	}
 	s.limits = chunk.Limits{
 		Bytes: uint64(s.MaxReadBytes), Segments: s.MaxSegments, Chunks: s.MaxChunks,
-		Requests: s.SendQueue, Transfer: min(a.MaxMessageSize, math.MaxInt32), Address: a.MaxRemoteAddr,
+		Transfer: min(a.MaxMessageSize, math.MaxInt32), Address: a.MaxRemoteAddr,
 	}
 	return s, err
 }

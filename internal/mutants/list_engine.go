@@ -44,7 +44,7 @@ var engineMutants = []mutant{
 	{"holes may come back", fillFile, "		case g.Length > 0 && room > 0:\n			return fault(header.FaultReturnHole, uint64(g.Length), room)\n", "", chunkTests},
 	{"another handle may come back", fillFile, "		case g.Handle != o.Handle:\n			return fault(header.FaultReturnRange, uint64(g.Handle), uint64(o.Handle))\n", "", chunkTests},
 	{"each batch of Reads starts at the first one", assembleFile, "skip, left := p.reads-p.unread, p.batch", "skip, left := 0, p.batch", engineTests},
-	{"RDMA Reads are not limited", assembleFile, "queue(rs.terms.Reads > 0, ", "queue(false, ", engineTests},
+	{"RDMA Reads are not limited", assembleFile, "queue(rs.cfg.SendWRs, rs.terms.Reads > 0, ", "queue(rs.cfg.SendWRs, false, ", engineTests},
 
 	// Both directions, and the draft's legacy.
 	{"one direction overtakes the other", pumpFile, ".ticket < (*rs.answers.at(0)).ticket", ".ticket > (*rs.answers.at(0)).ticket", engineTests},

@@ -107,7 +107,7 @@ var version2Mutants = []mutant{
 	{"credits out of use never come back", credit2File, "		a.aside--\n		a.free = 1\n", "		a.aside--\n", credit2Tests},
 
 	// Limits, waits and memory.
-	{"the last part of a Reply needs no room for its Writes", "rdmaio/internal/engine/sequence.go", "return len(s.reply.transfers) + 1", "return 1", version2Tests},
+	{"the last part of a Reply needs no room for its Writes", "rdmaio/internal/engine/sequence.go", "return len(s.reply.transfers) - s.reply.written + 1", "return 1", version2Tests},
 	{"lists that fit no Send end the connection", "rdmaio/internal/engine/sequence.go", "sq.version.Overhead(&m.Lists) < min(len(sq.buffers.last().Bytes), sq.terms.Send)", "true", version2Tests},
 	{"the last part has no room for its lists", "rdmaio/internal/engine/sequence.go", "last = sq.version.Overhead(&m.Lists)+s.left <= len(mem)", "last = sq.version.Overhead(&header.Lists{})+s.left <= len(mem)", version2Tests},
 	{"parts are longer than the terms allow", "rdmaio/internal/engine/sequence.go", "mem := buf.Bytes[:min(len(buf.Bytes), sq.terms.Send)]\n	m := &s.last", "mem := buf.Bytes\n m := &s.last", version2Tests},
@@ -141,7 +141,10 @@ var version2Mutants = []mutant{
 	{"a message of another version is ignored", "rdmaio/internal/engine/negotiate.go", "if len(n.cfg.Versions) == 1 && n.version.Properties() == nil {", "if len(n.cfg.Versions) == 1 {", version2Tests},
 	{"a new size holds before all Receives have it", "rdmaio/internal/engine/resize.go", "if n != 0 && int(n) < r.size {\n			return\n		}", "_ = n", version2Tests},
 	{"a Receive in use delays a new size", "rdmaio/internal/engine/receive.go", "e.receives.posted[i] = 0", "", version2Tests},
-	{"a Call may need more than the send queue", "rdmaio/internal/engine/engine.go", "cfg.Limits.Requests = min(cfg.Limits.Requests, cfg.SendWRs)", "", version2Tests},
+	{"Writes do not go in batches", "rdmaio/internal/engine/answers.go", "; n <= most {", "; n <= most || n > 0 {", version2Tests},
+	{"a batch of Writes is sent twice", "rdmaio/internal/engine/sendqueue.go", "	r.written += n\n", "", version2Tests},
+	{"the last Write of a batch does not complete", "rdmaio/internal/engine/sendqueue.go", "	sq.eff.Sends[len(sq.eff.Sends)-1].Flags |= verbs.SendSignaled\n", "", version2Tests},
+	{"a batch of Reads is longer than the send queue", "rdmaio/internal/engine/source.go", "p.batch = min(p.unread, most)", "p.batch = p.unread", version2Tests},
 	{"a drain forgets ERRORs", "rdmaio/internal/engine/engine.go", "&& e.control.queue.len() == 0 && !e.sends.sequence.open {", "&& !e.sends.sequence.open {", version2Tests},
 	{"what a cancelled Call leaves is lost", "rdmaio/internal/engine/engine.go", "left = ev.Control.Left", "_ = ev.Control.Left", version2Tests},
 	{"a set that is cut off stays reserved", "rdmaio/internal/engine/engine.go", "e.control.forget()\n	e.requester", "e.requester", version2Tests},

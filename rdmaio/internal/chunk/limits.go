@@ -13,7 +13,6 @@ type Limits struct {
 	Bytes    uint64
 	Segments int    // in one chunk
 	Chunks   int    // read chunks, and write chunks, in one header
-	Requests int    // RDMA Reads, or Writes and the Send after them, for one RPC
 	Transfer uint32 // bytes of one RDMA Read or Write
 	Address  uint64 // the peer's last address that the provider can express; 0: no limit
 }
@@ -35,17 +34,16 @@ func (lim *Limits) Offered(l *header.Lists) *header.Fault {
 	if len(l.Writes) > lim.Chunks {
 		return &header.Fault{Code: header.FaultChunks, Where: "write list", Found: uint64(len(l.Writes)), Want: uint64(lim.Chunks)}
 	}
-	requests := uint64(1) // the Send
 	for i, c := range l.Writes {
-		if f := lim.offered(c, "write chunk", i, &requests); f != nil {
+		if f := lim.offered(c, "write chunk", i); f != nil {
 			return f
 		}
 	}
-	return lim.offered(l.Reply, "reply chunk", 0, &requests)
+	return lim.offered(l.Reply, "reply chunk", 0)
 }
 
-// offered checks a chunk, and adds the number of Writes that it needs to requests.
-func (lim *Limits) offered(c []header.Segment, where string, index int, requests *uint64) *header.Fault {
+// offered checks a chunk.
+func (lim *Limits) offered(c []header.Segment, where string, index int) *header.Fault {
 	if len(c) > lim.Segments {
 		return &header.Fault{Code: header.FaultSegments, Where: where, Index: index, Found: uint64(len(c)), Want: uint64(lim.Segments)}
 	}
@@ -56,10 +54,6 @@ func (lim *Limits) offered(c []header.Segment, where string, index int, requests
 		if last := lim.unreachable(&c[i]); last > 0 {
 			return &header.Fault{Code: header.FaultAddress, Where: where, Index: index, Found: last, Want: lim.Address}
 		}
-		*requests += (uint64(c[i].Length) + uint64(lim.Transfer) - 1) / uint64(lim.Transfer)
-	}
-	if *requests > uint64(lim.Requests) {
-		return &header.Fault{Code: header.FaultSegments, Where: where, Index: index, Found: *requests, Want: uint64(lim.Requests)}
 	}
 	return nil
 }

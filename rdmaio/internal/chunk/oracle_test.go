@@ -149,7 +149,7 @@ func FuzzPlan(f *testing.F) {
 			}
 			reads = append(reads, read(pos, h, uint32(b[i+1])%32))
 		}
-		lim := &chunk.Limits{Bytes: 1 << 20, Segments: 64, Chunks: 64, Requests: 1000, Transfer: 1 << 20}
+		lim := &chunk.Limits{Bytes: 1 << 20, Segments: 64, Chunks: 64, Transfer: 1 << 20}
 		var p chunk.Plan
 		fault := p.Call(reads, inlineLen, long, lim)
 		want, ok := oracle(reads, inlineLen, long)
@@ -164,9 +164,9 @@ func FuzzPlan(f *testing.F) {
 			t.Errorf("%+v, %d inline: %s", reads, inlineLen, cmp.Diff(want, got, cmp.AllowUnexported(origin{})))
 		}
 		// Under tight limits the list is refused or planned within them, without a panic.
-		tight := &chunk.Limits{Bytes: 64, Segments: 3, Chunks: 2, Requests: 5, Transfer: 7}
-		if fault := p.Call(reads, inlineLen, long, tight); fault == nil && p.Reads > tight.Requests {
-			t.Errorf("%d reads planned, limit %d", p.Reads, tight.Requests)
+		tight := &chunk.Limits{Bytes: 64, Segments: 3, Chunks: 2, Transfer: 7}
+		if fault := p.Call(reads, inlineLen, long, tight); fault == nil && p.BytesRead > tight.Bytes {
+			t.Errorf("%d bytes to read, limit %d", p.BytesRead, tight.Bytes)
 		}
 	})
 }
@@ -199,7 +199,7 @@ func TestPlanRandom(t *testing.T) {
 			pos = (pos + 3) &^ 3
 		}
 		var p chunk.Plan
-		fault := p.Call(reads, inlineLen, long, &chunk.Limits{Bytes: 1 << 20, Segments: 64, Chunks: 64, Requests: 1000, Transfer: 1 << 20})
+		fault := p.Call(reads, inlineLen, long, &chunk.Limits{Bytes: 1 << 20, Segments: 64, Chunks: 64, Transfer: 1 << 20})
 		want, ok := oracle(reads, inlineLen, long)
 		if ok != (fault == nil) {
 			t.Fatalf("plan: %v; oracle says %v for %+v, %d inline", fault, ok, reads, inlineLen)

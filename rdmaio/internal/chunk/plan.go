@@ -84,10 +84,6 @@ func (p *Plan) Call(reads []header.ReadSegment, inline int, long bool, lim *Limi
 		rest = rest[n:]
 	}
 	src.appendTo(p, src.left)
-	// Splitting the stream around chunks can make more Reads than there are segments.
-	if p.Reads > lim.Requests {
-		return &header.Fault{Code: header.FaultSegments, Where: "read list", Found: uint64(p.Reads), Want: uint64(lim.Requests)}
-	}
 	return nil
 }
 
@@ -97,7 +93,7 @@ func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest [
 	fault := func(c header.Code, i int, found, want uint64) ([]header.ReadSegment, *header.Fault) {
 		return nil, &header.Fault{Code: c, Where: "read list", Index: i, Found: found, Want: want}
 	}
-	chunks, requests := 0, uint64(0)
+	chunks := 0
 	for i := 0; i < len(reads); {
 		n := run(reads[i:])
 		pos := reads[i].Position
@@ -125,12 +121,8 @@ func (p *Plan) check(reads []header.ReadSegment, long bool, lim *Limits) (rest [
 			if p.BytesRead += uint64(s.Length); p.BytesRead > lim.Bytes {
 				return fault(header.FaultBytes, j, p.BytesRead, lim.Bytes)
 			}
-			requests += (uint64(s.Length) + uint64(lim.Transfer) - 1) / uint64(lim.Transfer)
 		}
 		i += n
-	}
-	if requests > uint64(lim.Requests) {
-		return fault(header.FaultSegments, 0, requests, uint64(lim.Requests))
 	}
 	if !long {
 		return reads, nil

@@ -11,7 +11,7 @@ import (
 
 // limits returns limits that lists of these tests do not exceed, unless they test that.
 func limits() *chunk.Limits {
-	return &chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 8, Requests: 64, Transfer: 1 << 20}
+	return &chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 8, Transfer: 1 << 20}
 }
 
 // read returns a segment of handle h, at offset 0x1000*h.
@@ -199,22 +199,18 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// The limit on requests holds both for the segments and for those added where a chunk cuts the
-// stream.
-func TestPlanRequests(t *testing.T) {
+// A segment longer than a transfer takes several Reads, and so does one that a chunk cuts. The
+// number of segments alone is limited.
+func TestSegmentsTakeSeveralReads(t *testing.T) {
 	lim := limits()
-	lim.Requests, lim.Transfer = 3, 4
+	lim.Segments, lim.Transfer = 3, 4
 	var p chunk.Plan
-	if f := p.Call([]header.ReadSegment{read(8, 1, 13)}, 8, false, lim); f == nil || f.Code != header.FaultSegments {
-		t.Errorf("4 reads: %v", f)
+	if f := p.Call([]header.ReadSegment{read(8, 1, 13)}, 8, false, lim); f != nil || p.Reads != 4 {
+		t.Errorf("13 bytes in transfers of 4: %v, %d Reads, want 4", f, p.Reads)
 	}
 	lim.Transfer = 1 << 20
 	cut := []header.ReadSegment{read(0, 1, 16), read(8, 2, 4), read(16, 3, 4)}
-	if f := p.Call(cut, 0, true, lim); f == nil || f.Code != header.FaultSegments || f.Found != 5 {
-		t.Errorf("3 segments of which one is cut in three: %v", f)
-	}
-	lim.Requests = 5
-	if f := p.Call(cut, 0, true, lim); f != nil {
-		t.Errorf("as many as allowed: %v", f)
+	if f := p.Call(cut, 0, true, lim); f != nil || p.Reads != 5 {
+		t.Errorf("3 segments of which one is cut in three: %v, %d Reads, want 5", f, p.Reads)
 	}
 }

@@ -86,7 +86,13 @@ func TestV2Expects(t *testing.T) {
 			get(t, a, credit.Answer, word(9, 0))
 		}
 		for _, class := range c.last {
-			get(t, a, class, word(9, 0))
+			w := word(9, 0)
+			if class == credit.Grant && c.last[0] == credit.Other {
+				w = word(9, 9) // not of a peer that pays for each one
+			}
+			for get(t, a, class, w); a.Available() > 0; {
+				a.Sent(credit.Error)
+			}
 		}
 		if a.Sequence(c.open); a.Available() != 0 || a.Outstanding() != 0 {
 			t.Fatalf("%s: %d credits, %d granted, want none", c.name, a.Available(), a.Outstanding())

@@ -260,6 +260,10 @@ func TestV2Due(t *testing.T) {
 			a.Sequence(true)
 			a.Sequence(false)
 		}, false, 0},
+		{"one left, used for a Grant that grants nothing", 0, func(a *credit.V2) {
+			get(t, a, credit.Other, 9<<16, 9<<16, 9<<16)
+			get(t, a, credit.Grant, 9<<16)
+		}, true, 0},
 		{"all used for Grants that grant nothing, after a Grant without a credit", 0, func(a *credit.V2) {
 			get(t, a, credit.Other, 9<<16, 9<<16, 9<<16, 9<<16)
 			a.Sent(credit.Grant)

@@ -297,3 +297,51 @@ func TestV2GrantsAlone(t *testing.T) {
 		}
 	}
 }
+
+// What an account counted for a peer before it knew that the peer pays for each Grant is corrected
+// then, and the extra Receives of both ends are used again and again (R175; A4).
+func TestV2StrictCorrections(t *testing.T) {
+	start := func(credits uint32) *credit.V2 { // it has granted 4 credits
+		a := newV2(false, 4, 0)
+		get(t, a, credit.Other, word(9, credits+1))
+		a.Sent(credit.Other)
+		return a
+	}
+	a := start(0)
+	get(t, a, credit.Other, 9<<16, 9<<16, 9<<16)
+	get(t, a, credit.Grant, word(9, 9)) // looks free, and used the last credit
+	get(t, a, credit.Grant, 9<<16)      // without a credit
+	if a.Taken(credit.Grant, 9<<16) {
+		t.Error("a second Grant without a credit is taken")
+	}
+
+	a = start(1)
+	get(t, a, credit.Other, 9<<16, 9<<16, 9<<16)
+	get(t, a, credit.Grant, 9<<16)
+	for i := range 3 {
+		if !a.Due() {
+			t.Fatalf("round %d: no Grant is due", i)
+		}
+		if a.Sent(credit.Grant); a.Available() != 1 || a.Outstanding() != 4 {
+			t.Fatalf("round %d: %d credits, %d granted, want 1 and 4", i, a.Available(), a.Outstanding())
+		}
+		if get(t, a, credit.Grant, word(9, 1)); a.Available() != 1 {
+			t.Fatalf("round %d: %d credits, want the granted one in place of the one kept", i, a.Available())
+		}
+		get(t, a, credit.Grant, 9<<16, 9<<16, 9<<16)
+		get(t, a, credit.Grant, 9<<16) // without a credit
+	}
+}
+
+// A Grant that could grant nothing is not followed by another one without a credit.
+func TestV2OneGrantWithoutCredit(t *testing.T) {
+	a := credit.NewV2(false, 4, 0)
+	a.Posted(3)
+	a.Taken(credit.Other, word(9, 1))
+	if a.Received(word(9, 1), credit.Other); !a.Free(credit.Grant) {
+		t.Fatal("no Grant can be sent to a peer without credits")
+	}
+	if w := a.Sent(credit.Grant); w != word(4, 0) || a.Free(credit.Grant) {
+		t.Errorf("after the Grant %#x another one can be sent", w)
+	}
+}

@@ -58,7 +58,7 @@ func (rs *responder) send(r *Request) {
 	}
 	if err != nil && m.Kind != header.KindError {
 		// The driver has planned wrongly; the peer still gets its answer (R125).
-		m.Kind, m.Err, r.transfers = header.KindError, rs.version.Error(header.Error{Code: header.ErrSystem}), r.transfers[:0]
+		m.Kind, m.Err, r.transfers = header.KindError, rs.version.Error(header.Error{Code: header.ErrSystem}), r.transfers[:r.written]
 		r.Err = err
 		m.Reads = m.Reads[:0]
 		rs.releaseDeferred() // it takes no RDMA_DONE any more
@@ -108,11 +108,9 @@ func (rs *responder) postAnswer(r *Request, buf *Buffer, n int) {
 		waits = nil // all of it was copied: what the handler gave is its own again
 		rs.copied = append(rs.copied, r)
 	}
-	id := rs.sends.begin(len(r.transfers)+1, buf, waits)
-	for i := range r.transfers {
-		t := &r.transfers[i]
-		rs.sends.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)
-	}
+	rest := len(r.transfers) - r.written
+	id := rs.sends.begin(rest+1, buf, waits)
+	rs.sends.addWrites(id, r, rest)
 	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
 	// RFC 8797 §4.1: only a Reply invalidates, and only a key that its Call offered; otherwise a
 	// plain Send is used (R261). The Call's Reads are complete, and its Writes precede the Send

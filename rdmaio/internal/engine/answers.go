@@ -32,13 +32,17 @@ func (rs *responder) post(r *Request) {
 	}
 }
 
-// need returns the entries of the send queue that a queued request takes, and whether it sends a
-// message.
-func (r *Request) need() (wrs int, message bool) {
+// need returns the entries of the send queue that a queued request takes next, and whether it sends
+// a message. most is the size of the send queue: if that cannot hold all Writes of an answer and
+// its Send, batches of half of it go before.
+func (r *Request) need(most int) (wrs int, message bool) {
 	if r.state == readQueued {
 		return r.pulling.batch, false
 	}
-	return len(r.transfers) + 1, true
+	if n := len(r.transfers) - r.written + 1; n <= most {
+		return n, true
+	}
+	return most / 2, false
 }
 
 // completed moves a Request to the next state when the chain that it waits for has completed.

@@ -70,7 +70,7 @@ func (r *Request) part(p *chunk.Piece) (at, end int) {
 }
 
 // admit queues the next batches of RDMA Reads, up to the negotiated number in progress
-// (R137, R297).
+// (R137, R297). A batch fits in the send queue.
 func (rs *responder) admit() {
 	for rs.pulls.len() > 0 && !rs.terms.ReadsUnknown {
 		r := *rs.pulls.at(0)
@@ -78,7 +78,7 @@ func (rs *responder) admit() {
 			rs.unreadable(rs.pulls.pop(), f)
 			continue
 		}
-		n := r.pulling.queue(rs.terms.Reads > 0, rs.terms.Reads-rs.reading)
+		n := r.pulling.queue(rs.cfg.SendWRs, rs.terms.Reads > 0, rs.terms.Reads-rs.reading)
 		if n <= 0 {
 			return
 		}

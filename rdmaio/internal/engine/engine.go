@@ -22,7 +22,6 @@ type Engine struct {
 
 // New makes an engine; the Config is not checked.
 func New(cfg Config) *Engine {
-	cfg.Limits.Requests = min(cfg.Limits.Requests, cfg.SendWRs)
 	if cfg.Memory == nil {
 		cfg.Memory = heap{}
 	}

@@ -56,7 +56,7 @@ func newBorrowing(t *testing.T, role engine.Role, calls, serves, wrs, own int) *
 	b := &bench{t: t}
 	b.cfg = engine.Config{
 		Role: role, Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, SendWRs: wrs, ChainTimeout: time.Second,
-		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
+		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Transfer: 1 << 20},
 	}
 	credits := calls + serves
 	for i := range credits {

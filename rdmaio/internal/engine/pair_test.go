@@ -110,7 +110,7 @@ func (p *pair) newSide(i, calls, serves int, change setup) *side {
 	s := &side{p: p, i: i, counting: true, posted: make(map[uint64]int), memory: &ledger{t: p.t, out: make(map[*byte]bool)}}
 	s.cfg = engine.Config{
 		Role: engine.Role(i), Versions: speaks(i, 2, 1), Calls: calls, Serves: serves, SendWRs: 32, ReverseChunks: true,
-		Limits:       chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
+		Limits:       chunk.Limits{Bytes: 1 << 20, Segments: 16, Chunks: 4, Transfer: 1 << 20},
 		MaxContinued: 1 << 16, ContinueTimeout: time.Second, OfferTimeout: time.Second, OfferXID: 0xfffffff0,
 		Reserve: func(n int) bool {
 			s.reserved += n

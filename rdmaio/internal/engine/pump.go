@@ -24,7 +24,7 @@ func (e *Engine) pump() {
 		case part:
 			wrs = e.sends.sequence.need()
 		case answers:
-			wrs, message = (*rs.answers.at(0)).need()
+			wrs, message = (*rs.answers.at(0)).need(e.cfg.SendWRs)
 		case e.account.Due():
 			if e.stuck = !e.sends.room(1, true); e.stuck {
 				e.wantBuffers()
@@ -46,6 +46,8 @@ func (e *Engine) pump() {
 			e.part()
 		case calls:
 			rq.sendCall(rq.waiting.pop())
+		case !message && (*rs.answers.at(0)).state == queued:
+			rs.sends.write(*rs.answers.at(0), wrs)
 		default:
 			rs.post(rs.answers.pop())
 		}

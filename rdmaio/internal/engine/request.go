@@ -93,6 +93,7 @@ type Request struct {
 
 	// From queued.
 	transfers []transfer
+	written   int           // of transfers: posted, in batches before the others
 	deadline  time.Duration // of sentReads and awaitingDone
 }
 
@@ -234,7 +235,7 @@ func (r *Request) reset() {
 	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled, r.Assembly = 0, 0, 0, Buffer{}
 	r.Owner, r.Err, r.Refused = nil, nil, nil
 	r.source.reset()
-	r.state, r.ticket, r.key, r.reply, r.deadline = idle, 0, 0, nil, 0
+	r.state, r.ticket, r.key, r.reply, r.written, r.deadline = idle, 0, 0, nil, 0, 0
 	r.pulling = pulling{}
 }
 

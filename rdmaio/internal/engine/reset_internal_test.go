@@ -33,7 +33,7 @@ func TestRequestReset(t *testing.T) {
 		Owner: 1, Err: some, Refused: some,
 		state: released, hdr: header.Message{Payload: bytes}, plan: chunk.Plan{Size: 1},
 		source: source{joined: bytes, copy: bytes, loan: new(lent), recv: 1}, ticket: 1, key: 1, reply: new(pending),
-		pulling: pulling{reads: 1, unread: 1, batch: 1, size: 1}, transfers: []transfer{{sge: sge}}, deadline: time.Second,
+		pulling: pulling{reads: 1, unread: 1, batch: 1, size: 1}, transfers: []transfer{{sge: sge}}, written: 1, deadline: time.Second,
 	}
 	payload, data, transfers := r.Answer.Payload, r.Answer.Data, r.transfers
 	for _, v := range []reflect.Value{reflect.ValueOf(r), reflect.ValueOf(r.Answer), reflect.ValueOf(r.source), reflect.ValueOf(r.pulling)} {

@@ -83,6 +83,21 @@ func (sq *sendQueue) add(wr verbs.SendWR, sge verbs.SGE) {
 	sq.eff.Sends = append(sq.eff.Sends, wr)
 }
 
+// write posts the next n Writes of an answer, before the Writes that go with its Send.
+func (sq *sendQueue) write(r *Request, n int) {
+	sq.addWrites(sq.begin(n, nil, nil), r, n)
+	sq.eff.Sends[len(sq.eff.Sends)-1].Flags |= verbs.SendSignaled
+}
+
+// addWrites adds the next n Writes of an answer to the chain with this id.
+func (sq *sendQueue) addWrites(id uint64, r *Request, n int) {
+	for i := range n {
+		t := &r.transfers[r.written+i]
+		sq.add(verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, RKey: t.remote.Handle, RemoteAddr: t.remote.Offset}, t.sge)
+	}
+	r.written += n
+}
+
 // post posts a chain of one Send, of the n bytes in buf, for which no Request waits.
 func (sq *sendQueue) post(buf *Buffer, n int) {
 	sq.stats.Sent++

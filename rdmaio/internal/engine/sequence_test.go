@@ -226,25 +226,49 @@ func TestNoGrantAfterLastPart(t *testing.T) {
 	}
 }
 
-// R309: a Call that asks for more RDMA Writes or Reads than the send queue has entries is refused.
-// It could never be served.
-func TestMoreThanTheSendQueue(t *testing.T) {
-	for _, n := range []int{7, 8} {
-		for _, reads := range []bool{false, true} {
-			s := newTalking(t, 1, 0, 2, func(_ int, c *engine.Config) { c.SendWRs = 8 })
+// A Call with more segments than the send queue has entries is served (R205, R217): the Reads of
+// the Call, and the Writes of the Reply, go in batches. The Writes precede the Send (R4).
+func TestListsLongerThanTheSendQueue(t *testing.T) {
+	for _, wrs := range []int{2, 3, 8} {
+		for n := 1; n <= 16; n++ {
+			s := newTalking(t, 1, 0, 2, func(_ int, c *engine.Config) { c.SendWRs = wrs })
 			m := peer2.Call(5, rpcCall2(5))
-			list := make([]peertest.Segment, n)
-			for i := range list {
-				list[i] = peertest.Segment{Key: 3, Length: 4, Position: 8}
+			var write []peertest.Segment
+			for i := range n {
+				seg := peertest.Segment{Key: 3, Length: 4, Addr: uint64(4 * i), Position: 8}
+				m.Reads = append(m.Reads, seg)
+				seg.Key, seg.Position = 4, 0
+				write = append(write, seg)
 			}
-			if s.p.memory[3] = make([]byte, 4); reads {
-				m.Reads = append(list, list[:1]...)
-			} else {
-				m.Writes = [][]peertest.Segment{list}
+			m.Writes = [][]peertest.Segment{write}
+			s.p.memory[3], s.p.memory[4] = pattern(4*n), make([]byte, 4*n)
+			if s.get(m); len(s.reqs) != 1 || !bytes.Equal(s.reqs[0].Message, append(rpcCall2(5), pattern(4*n)...)) {
+				t.Fatalf("queue of %d, %d segments: the Call is not delivered as it was made: %+v", wrs, n, s.parsed())
 			}
-			s.get(m)
-			if served := len(s.reqs) == 1; served != (n == 7) {
-				t.Errorf("%d Writes, or one more Reads (%v), of a send queue of 8: served %v, %+v", n, reads, served, s.parsed())
+			s.log = nil
+			r := s.reqs[0]
+			result := &engineMemory{b: pattern(4 * n)}
+			r.Answer.Data = []verbs.SGE{{MR: result, Length: 4 * n}}
+			r.Answer.Payload = [][]byte{rpcReply2(5)}
+			for s.step(engine.Event{Kind: engine.EventReply, Request: r}); ; {
+				if st := s.e.Stats(); st.SendQueueFilled > wrs {
+					t.Fatalf("queue of %d, %d segments: %d entries in use", wrs, n, st.SendQueueFilled)
+				}
+				if len(s.out) > 0 && len(s.sent) == 0 {
+					t.Fatalf("queue of %d, %d segments: released before the Reply: %v", wrs, n, s.out[0].Err)
+				}
+				if len(s.sent) == 0 && !s.await {
+					t.Fatalf("queue of %d, %d segments: no completion is awaited, and the Reply waits", wrs, n)
+				}
+				if !s.complete() {
+					break
+				}
+			}
+			if len(s.log) != n+1 || s.log[n] != verbs.Send.String() || !bytes.Equal(s.p.memory[4], result.b) {
+				t.Errorf("queue of %d, %d segments: %q, want %d Writes of all the result, and a Send", wrs, n, s.log, n)
+			}
+			if len(s.out) != 1 || s.out[0].Err != nil || s.e.Stats().SendQueueFilled != 0 {
+				t.Errorf("queue of %d, %d segments: %d Requests are released, %d entries in use", wrs, n, len(s.out), s.e.Stats().SendQueueFilled)
 			}
 		}
 	}

@@ -29,10 +29,10 @@ type pulling struct {
 	size   int // bytes of the batch
 }
 
-// queue takes the next batch: all that are unread, but at most room where there is a limit. It
-// returns the number.
-func (p *pulling) queue(limited bool, room int) int {
-	if p.batch = p.unread; limited {
+// queue takes the next batch: at most most of those that are unread, and at most room where there
+// is a limit. It returns the number.
+func (p *pulling) queue(most int, limited bool, room int) int {
+	if p.batch = min(p.unread, most); limited {
 		p.batch = min(p.batch, room)
 	}
 	return p.batch

@@ -63,7 +63,7 @@ var faults = [...]struct{ what, rule string }{
 	FaultBeyond:      {"position %d is past what the stream can fill, %d", "RFC 8166 §3.4.5"},
 	FaultWrap:        {"segment at offset %#x of %d bytes passes 2^64", "RFC 8166 §3.4.3"},
 	FaultBytes:       {"%d bytes or more in chunks, limit is %d", "local limit, Config.MaxReadBytes"},
-	FaultSegments:    {"%d segments or more, limit is %d", "local limit, Config.MaxSegments and SendQueue"},
+	FaultSegments:    {"%d segments or more, limit is %d", "local limit, Config.MaxSegments"},
 	FaultChunks:      {"%d chunks or more, limit is %d", "local limit, Config.MaxChunks"},
 	FaultReads:       {"read list of %d segments in a Reply, %d expected", "RFC 8166 §4.3.1"},
 	FaultReturnCount: {"%d elements returned, %d offered", "RFC 8166 §3.4.6"},

@@ -73,7 +73,7 @@ func (w *world) newEnd(l *link, i int) *end {
 	cfg := engine.Config{
 		Role: engine.Role(i), Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
 		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.follows[i], DoneTimeout: doneTimeout,
-		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Requests: 1 << 10, Transfer: 1 << 20},
+		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Transfer: 1 << 20},
 	}
 	recvs, size := calls+serves, d.own[i].Recv
 	e.account2 = account2{w: w, e: e, ceiling: calls + serves, credits: 1 - i, granted: i, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool)}
