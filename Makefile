@@ -135,7 +135,7 @@ test-all: ## run all tests, without the race detector, which distorts allocation
 	$(GO) run ./internal/testrun $(everytest) $(others)
 
 # Packages whose tests wait for goroutines, peers and time limits, and take seconds.
-stalled = ./runtime/oncrpc/udp ./runtime/oncrpc/gss ./runtime/oncrpc/rpc ./rdmaio/providers/internal/stream ./rdmaio/internal/driver ./internal/admission
+stalled = ./runtime/oncrpc/tcp ./runtime/oncrpc/udp ./runtime/oncrpc/gss ./runtime/oncrpc/rpc ./rdmaio/providers/internal/stream ./rdmaio/internal/driver ./internal/admission
 test-stall: ## stop the test process for a second at random, as a loaded machine does (STALLED=packages, SEED=n)
 	$(GO) run ./internal/testrun -stall 1s $(if $(SEED),-seed $(SEED)) -short -count 1 -vet=off $(TESTFLAGS) $(or $(STALLED),$(stalled))
 

@@ -112,7 +112,7 @@ func TestEndsWithAnErrorAreLogged(t *testing.T) {
 		"orderly": {"", func(_ *fakeNet, _ *watched, c *side) { c.must(c.qp.Disconnect()) }},
 		"broken": {"level=WARN msg=\"ibverbs: connection broken\" device=fake0 qp=", func(_ *fakeNet, _ *watched, c *side) {
 			c.send(verbs.SendWR{Opcode: verbs.Send})
-			<-c.lost
+			c.ends()
 		}},
 		"device": {"level=ERROR msg=\"ibverbs: the device failed to end a queue pair\" device=fake0 qp=", func(f *fakeNet, _ *watched, c *side) {
 			f.c.waits.flush = time.Millisecond
@@ -122,7 +122,7 @@ func TestEndsWithAnErrorAreLogged(t *testing.T) {
 		"removed": {"", func(f *fakeNet, w *watched, c *side) {
 			w.failNext("ibv_destroy_cq", syscall.EIO)
 			f.client.Device("fake0").Remove()
-			<-c.lost
+			c.ends()
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestPeerTimeoutRunsByItself(t *testing.T) {
 	f.client.Device("fake0").Stall(true)
 	c.until("the end begins", func(q *queuePair) bool { return q.end.begun })
 	f.client.Device("fake0").Stall(false)
-	<-c.lost
+	c.ends()
 	if err := c.qp.Err(); !errors.Is(err, verbs.StatusError{Status: verbs.StatusRetryExceeded}) {
 		t.Errorf("the end is %v", err)
 	}

@@ -111,7 +111,7 @@ func TestPeerIsAskedAndGivenUp(t *testing.T) {
 			}
 			quietFor(limit)
 			f.client.Device("fake0").Stall(false)
-			<-c.lost
+			c.ends()
 			if err := c.qp.Err(); !errors.Is(err, verbs.StatusError{Status: verbs.StatusRetryExceeded}) || !errors.Is(err, verbs.ErrConnectionBroken) {
 				t.Errorf("the end is %v", err)
 			}
@@ -192,7 +192,7 @@ func TestAsynchronousEventsEndTheirQueuePair(t *testing.T) {
 			element = uintptr(c.qp.cq)
 		}
 		dev.Event(abi.AsyncEvent{Type: event, Element: element})
-		<-c.lost
+		c.ends()
 		if err := c.qp.Err(); !errors.Is(err, verbs.StatusError{Status: want}) || !errors.Is(err, verbs.ErrConnectionBroken) {
 			t.Errorf("event %d: the end is %v, want %v", event, err, want)
 		}

@@ -39,7 +39,7 @@ func TestPeerThatDisconnectsDuringDialIsNoticed(t *testing.T) {
 		s.must(s.qp.Disconnect())
 	}()
 	connectSides(c, s)
-	<-c.lost
+	c.ends()
 	if err := c.qp.Err(); !errors.Is(err, verbs.ErrPeerDisconnected) {
 		t.Errorf("the queue pair ended with %v", err)
 	}
@@ -171,7 +171,7 @@ func TestRemovalIsNoticedByEitherEvent(t *testing.T) {
 				w.dropFatal()
 				dev.Remove()
 			}
-			<-c.lost
+			c.ends()
 			if err := c.qp.Err(); !errors.Is(err, verbs.ErrDeviceRemoved) {
 				t.Errorf("the queue pair ended with %v", err)
 			}

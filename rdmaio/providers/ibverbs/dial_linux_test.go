@@ -232,7 +232,7 @@ func TestConnectErrorEndsTheQueuePair(t *testing.T) {
 	f := openFake(t, abi.TransportIB, noQuirks, noPings)
 	c, _ := connectedSides(t, f)
 	c.qp.conn.handle(abi.CMEvent{Type: abi.CMConnectError})
-	<-c.lost
+	c.ends()
 	if err := c.qp.Err(); !errors.Is(err, verbs.ErrPeerDisconnected) {
 		t.Errorf("the end is %v", err)
 	}

@@ -59,7 +59,7 @@ var quirkChecks = map[string]quirkCheck{
 	}},
 	"NoErrorEvent": {always: true, run: func(q *quirkTest) error {
 		q.c.send(verbs.SendWR{Opcode: verbs.Send}) // without a Receive
-		<-q.c.lost
+		q.c.ends()
 		return nil
 	}},
 	"LateCause": {with: quirks.Quirks{CauseNever: true}, run: func(q *quirkTest) error {
@@ -79,7 +79,7 @@ var quirkChecks = map[string]quirkCheck{
 		case <-time.After(patience):
 		}
 		q.f.client.Device("fake0").Event(abi.AsyncEvent{Type: abi.AsyncQPAccessErr, Element: uintptr(q.c.qp.hw)})
-		<-q.c.lost
+		q.c.ends()
 		return wantEnd(q.c, verbs.StatusError{Status: verbs.StatusRemoteAccess})
 	}},
 	"CauseAfterEnd": {always: true, with: quirks.Quirks{LateCause: true}, tr: abi.TransportIWARP, run: refusedWrite},
@@ -91,7 +91,7 @@ var quirkChecks = map[string]quirkCheck{
 	}},
 	"NoRNR": {always: true, tr: abi.TransportIWARP, run: func(q *quirkTest) error {
 		q.c.send(verbs.SendWR{Opcode: verbs.Send, Flags: verbs.SendSignaled})
-		<-q.c.lost
+		q.c.ends()
 		return wantEnd(q.c, verbs.ErrPeerDisconnected)
 	}},
 	"UnreadFirst": {always: true, tr: abi.TransportIWARP, run: func(q *quirkTest) error {
@@ -248,7 +248,7 @@ func reportedInvalidate(q *quirkTest) error {
 func refusedWrite(q *quirkTest) error {
 	q.f.c.waits.event = time.Hour
 	q.c.send(verbs.SendWR{Opcode: verbs.RDMAWrite, RKey: 1, RemoteAddr: 1, SGL: []verbs.SGE{{MR: q.c.region(8, 0), Length: 8}}})
-	<-q.c.lost
+	q.c.ends()
 	return wantEnd(q.c, verbs.StatusError{Status: verbs.StatusRemoteAccess})
 }
 

@@ -46,7 +46,7 @@ func TestFailedCallOfRemovedDeviceIsItsRemoval(t *testing.T) {
 			// This side disconnects, and has the event of that.
 			w.once(modifyERR, func() { c.qp.conn.handle(abi.CMEvent{Type: abi.CMDisconnected}) })
 			call(c, w)
-			<-c.lost
+			c.ends()
 			err := c.qp.Err()
 			if removed != errors.Is(err, verbs.ErrDeviceRemoved) {
 				t.Errorf("%s fails, removed: %v; the end is %v", name, removed, err)
@@ -93,7 +93,7 @@ func TestPeerThatDoesNotAcknowledgeIsExplained(t *testing.T) {
 			client.qp.mu.Lock()
 			client.qp.beginBy(c.status, "Send")
 			client.qp.mu.UnlockNotify()
-			<-client.lost
+			client.ends()
 			err := client.qp.Err()
 			if !errors.Is(err, verbs.StatusError{Status: c.status}) || !errors.Is(err, verbs.ErrConnectionBroken) {
 				t.Errorf("the end is %v", err)
@@ -144,7 +144,7 @@ func TestReasonNamesThePortOfTheConnection(t *testing.T) {
 	c.qp.mu.Lock()
 	c.qp.beginBy(verbs.StatusRetryExceeded, "Send")
 	c.qp.mu.UnlockNotify()
-	<-c.lost
+	c.ends()
 	expectProblem(t, c.qp.Err(), rdmadev.PortDown, "port 2 of fake0")
 
 	for _, step := range []string{"rdma_resolve_route", "rdma_connect"} {

@@ -47,7 +47,7 @@ func (s *side) access(op verbs.Opcode, key uint32, addr uint64, victim *side) bo
 	if op == verbs.RDMARead && !bytes.Equal(buf, make([]byte, 8)) {
 		s.t.Errorf("a Read that was refused has brought %q", buf)
 	}
-	<-s.lost
+	s.ends()
 	if victim != nil {
 		victim.waitLost()
 	}
@@ -64,7 +64,7 @@ func (s *side) waitLost() {
 		}
 		return q.end.begun
 	})
-	<-s.lost
+	s.ends()
 }
 
 // A peer reaches the memory offered to it, with the rights and within the bounds of the offer. Each

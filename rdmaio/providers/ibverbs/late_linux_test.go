@@ -178,7 +178,7 @@ func TestPeerOfDialThatEndedLearnsThat(t *testing.T) {
 	d.wait()
 	d.release()
 	if _, err := req.Accept(t.Context(), s.qp, nil); err == nil {
-		<-s.lost
+		s.ends()
 	}
 }
 

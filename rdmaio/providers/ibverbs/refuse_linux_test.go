@@ -40,7 +40,7 @@ func TestRefusedSendsAreUndone(t *testing.T) {
 			}
 		}
 		if errno == syscall.EIO {
-			<-c.lost
+			c.ends()
 			if err := c.qp.Err(); !errors.Is(err, errno) || !errors.Is(err, verbs.ErrConnectionBroken) {
 				t.Errorf("the queue pair ended with %v, want %v", err, errno)
 			}
@@ -186,6 +186,6 @@ func TestPostAfterAFailureSaysThatTheConnectionFailed(t *testing.T) {
 		if _, err := c.qp.PostSend([]verbs.SendWR{{Opcode: verbs.RDMAWrite}}); !errors.Is(err, verbs.ErrInvalidState) || errors.Is(err, verbs.ErrInvalidWR) {
 			t.Errorf("a Receive is flushed: %v; PostSend: %v, want ErrInvalidState", flushed, err)
 		}
-		<-c.lost
+		c.ends()
 	}
 }

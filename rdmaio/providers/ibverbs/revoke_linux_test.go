@@ -81,7 +81,7 @@ func TestRequestsBehindAnInvalidLocalInvalidateAreNotExecuted(t *testing.T) {
 			t.Errorf("completion %+v, want %v", wc, want)
 		}
 	}
-	<-c.lost
+	c.ends()
 	if string(target.Bytes()) == "overflow" {
 		t.Error("the Write after the LocalInvalidate was executed")
 	}

@@ -42,7 +42,7 @@ func TestAsynchronousEventsReachAllDevicesOfTheContext(t *testing.T) {
 			connectSides(c, s)
 			f.client.Device("fake0").Event(abi.AsyncEvent{Type: abi.AsyncQPAccessErr, Element: uintptr(c.qp.hw)})
 			taker.takeAsyncEvent()
-			<-c.lost
+			c.ends()
 			if err := c.qp.Err(); !errors.Is(err, verbs.StatusError{Status: verbs.StatusRemoteAccess}) {
 				t.Errorf("the event is taken by another Device: %v; the end is %v", taker != owner, err)
 			}

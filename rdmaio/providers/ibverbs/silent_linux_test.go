@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -124,9 +125,23 @@ func (s *side) wait(n int) []verbs.WC {
 			have += k
 			continue
 		}
-		<-s.wake
+		select {
+		case <-s.wake:
+		case <-time.After(leak.Patience()):
+			s.t.Fatalf("%d of %d completions have come", have, n)
+		}
 	}
 	return got
+}
+
+// ends waits until the provider has called Lost.
+func (s *side) ends() {
+	s.t.Helper()
+	select {
+	case <-s.lost:
+	case <-time.After(leak.Patience()):
+		s.t.Fatal("the connection is not lost")
+	}
 }
 
 // The one ending that no other test runs as a whole: a window is bound, a Send carries its key, the

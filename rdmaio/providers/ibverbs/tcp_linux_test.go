@@ -85,7 +85,7 @@ func TestAcknowledgmentsOfKernelTCPAreSignsOfThePeer(t *testing.T) {
 	}
 	k.ago, k.err = limit, nil
 	k.check(c, limit)
-	<-c.lost
+	c.ends()
 	if err := c.qp.Err(); !errors.Is(err, verbs.StatusError{Status: verbs.StatusRetryExceeded}) {
 		t.Errorf("the end is %v", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/quirks"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -59,7 +60,7 @@ func (s *side) until(what string, is func(*queuePair) bool) {
 		if ok {
 			return
 		}
-		if time.Since(start) > 15*time.Second {
+		if time.Since(start) > leak.Patience() {
 			s.t.Fatalf("timed out: %s", what)
 		}
 	}

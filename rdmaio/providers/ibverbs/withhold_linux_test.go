@@ -208,7 +208,7 @@ func TestWithheldRequestThatIsRefusedEndsTheQueuePair(t *testing.T) {
 			h.a.qp.mu.Lock()
 			h.a.qp.held.release()
 			h.a.qp.mu.UnlockNotify()
-			<-h.a.lost
+			h.a.ends()
 			var ids []uint64
 			for {
 				wcs := make([]verbs.WC, n)
