@@ -19,6 +19,7 @@ type compatCmd struct {
 	documentFlags
 	Allow []string `name:"allow"`
 	All   bool     `name:"all"`
+	Pure  bool     `name:"extends"`
 	Names string   `name:"old-names"`
 	Old   string   `arg:"" name:"old"`
 	New   string   `arg:"" name:"new"`
@@ -58,9 +59,14 @@ func (c *compatCmd) run(env environment) int {
 	var found []diag.Diagnostic
 	for _, change := range compat.Compare(revisions[0], revisions[1]) {
 		broken := allow.Broken(change)
+		if c.Pure {
+			if broken = nil; !change.Pure() && !allow[change.Rule.Info().Name] {
+				broken = []string{"extends"}
+			}
+		}
 		s.count(change, broken)
 		if c.Format != "json" {
-			if c.All || len(change.Classes()) > 0 {
+			if c.All || len(broken) > 0 || !c.Pure && len(change.Classes()) > 0 {
 				found = append(found, changeFinding(change, broken))
 			}
 		} else if err := writeLine(env.stdout, jsonOf(change, broken)); err != nil {
@@ -75,7 +81,11 @@ func (c *compatCmd) run(env environment) int {
 			found, hidden = diag.Limit(found, c.Errors)
 		}
 		err = c.write(env, found, c.reportFlags)
-		s.print(env.stderr, hidden)
+		if c.Pure {
+			s.printPure(env.stdout, c.Old, c.New)
+		} else {
+			s.print(env.stderr, hidden)
+		}
 	}
 	switch {
 	case err != nil:
@@ -124,7 +134,7 @@ func changeFinding(change compat.Change, broken []string) diag.Diagnostic {
 
 // inWords returns the names of classes as the messages spell them.
 func inWords(classes []string) string {
-	words := map[string]string{"wire": "the wire", "source": "Go source", "extension": "extension"}
+	words := map[string]string{"wire": "the wire", "source": "Go source", "extension": "extension", "extends": "the rules for extensions"}
 	var out []string
 	for _, c := range classes {
 		out = append(out, words[c])
@@ -171,6 +181,15 @@ func (s *compatSummary) print(w io.Writer, hidden int) {
 		fmt.Fprintf(w, "; %d not shown (-errors 0 shows all)", hidden)
 	}
 	fmt.Fprintln(w)
+}
+
+// printPure prints the verdict on an extension.
+func (s *compatSummary) printPure(w io.Writer, old, new string) {
+	if s.Breaking > 0 {
+		fmt.Fprintf(w, "%s is not a pure extension of %s: %s of %d\n", new, old, count(s.Breaking, "change"), s.Changes)
+		return
+	}
+	fmt.Fprintf(w, "%s is a pure extension of %s: %s, all allowed; what a peer without it can send or receive has the same bytes\n", new, old, count(s.Changes, "change"))
 }
 
 // count adds a change to the counts.

@@ -55,7 +55,7 @@ const helpCompat = `Compare two versions of a protocol and report what each chan
   extension  an old peer does not accept everything that a new one sends, or the reverse
 The exit code is 3 if something breaks that -allow does not name.
 
-Usage: xdrgen compat [-allow what,...] [-all] [-old-names FILE] [-format text|json|sarif|github] [-I dir] [-D name=value] [-bind FILE] OLD NEW
+Usage: xdrgen compat [-allow what,...] [-all] [-extends] [-old-names FILE] [-format text|json|sarif|github] [-I dir] [-D name=value] [-bind FILE] OLD NEW
 
 OLD and NEW are files or folders of .x files. git:REF:path reads either from a
 commit; git:REF alone stands for the path of the other argument at that commit.
@@ -63,6 +63,7 @@ commit; git:REF alone stands for the path of the other argument at that commit.
 Examples:
   xdrgen compat old/proto.x proto.x
   xdrgen compat git:HEAD proto.x
+  xdrgen compat -extends old/proto.x proto.x
   xdrgen compat -allow source,member-added git:v1.2.0:spec/x/proto spec/x/proto
 
 Declarations are matched by name, then by their encoding, so renaming a type
@@ -72,6 +73,11 @@ When a version is read from a commit, -I and -bind are read from it as well.
 
   -allow WHAT,...    classes (wire, source, extension) and rules that may break
   -all               also show changes that break nothing
+  -extends           check that NEW is a pure extension of OLD (RFC 8178 section 4.2): all that a
+                     peer with OLD can send or receive has the same bytes in NEW. Allowed are further
+                     members of enums, further cases of unions without a default, further
+                     declarations, procedures and versions, and other Go names. The verdict goes to
+                     stdout, with the changes that are not allowed
   -old-names FILE    Go names of the old version, as xdrgen gen -names -format json printed them. They
                      also show a change of the rules for Go names between two versions of xdrgen; without
                      the file, both versions get their names by the rules of this one

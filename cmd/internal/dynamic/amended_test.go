@@ -204,6 +204,43 @@ func compileUnit(t *testing.T, dir, name string) *ir.Unit {
 	return r.Unit
 }
 
+// oldValues checks that values of a base have the same bytes in a unit that extends it, and returns
+// their number.
+func oldValues(t *testing.T, m *maker, base, extended *ir.Unit) int {
+	t.Helper()
+	n := 0
+	for _, name := range Names(base) {
+		old, err := Find(base, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now, err := Find(extended, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 10 {
+			m.left = 30
+			v := m.value("", -1, old)
+			if v == nil {
+				continue
+			}
+			data, err := Encode(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := DecodeAll(data, now, Limits{})
+			if err != nil {
+				t.Fatalf("%s %x: %v", name, data, err)
+			}
+			if again, err := Encode(w); err != nil || string(again) != string(data) {
+				t.Fatalf("%s %x: encoded again as %x, %v", name, data, again, err)
+			}
+			n++
+		}
+	}
+	return n
+}
+
 // TestTwoExtensionsEqualOneText compares a unit that amends with two extensions with a unit whose
 // text has all definitions in one place: each value has the same bytes, and
 // data are refused at the same place for the same reason.
@@ -227,6 +264,9 @@ func TestTwoExtensionsEqualOneText(t *testing.T) {
 		}
 		both, merged := compileUnit(t, dir, "both"), compileUnit(t, dir, "merged")
 		m := &maker{Rand: rand.New(rand.NewPCG(seed, 1))}
+		if n := oldValues(t, m, compileUnit(t, dir, "base"), both); n < 20 {
+			t.Errorf("seed %d: only %d values of the base", seed, n)
+		}
 		for _, name := range Names(merged) {
 			want, err := Find(merged, name)
 			if err != nil {

@@ -1,6 +1,9 @@
 package ir
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Use is a type written in a declaration.
 type Use struct {
@@ -69,11 +72,32 @@ func (d *Decl) AllFields() iter.Seq[*Field] {
 	}
 }
 
-// AllDecls returns the declarations of a unit and of the units that it imports.
+// AllDecls returns the declarations of a unit and its imports. If one is a copy of another, with
+// additions, the other is left out.
 func (u *Unit) AllDecls() []*Decl {
 	out := u.Decls[:len(u.Decls):len(u.Decls)]
 	for _, i := range u.Imports {
 		out = append(out, i.Decls...)
 	}
-	return out
+	last := map[*Decl]*Decl{} // the last copy by its original; the unit's own copies come last
+	for i := range out {
+		if d := out[(i+len(u.Decls))%len(out)]; d.Of != nil {
+			last[d.Original()] = d
+		}
+	}
+	if len(last) == 0 {
+		return out
+	}
+	return slices.DeleteFunc(slices.Clone(out), func(d *Decl) bool {
+		by := last[d.Original()]
+		return by != nil && by != d
+	})
+}
+
+// Original returns the declaration that d is a copy of, or d.
+func (d *Decl) Original() *Decl {
+	for d.Of != nil {
+		d = d.Of
+	}
+	return d
 }

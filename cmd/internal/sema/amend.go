@@ -91,14 +91,6 @@ func (u *unit) inOrder() []*unit {
 	return out
 }
 
-// original returns the declaration that d is a copy of, or d.
-func original(d *ir.Decl) *ir.Decl {
-	for d.Of != nil {
-		d = d.Of
-	}
-	return d
-}
-
 // target finds what a line amends.
 func (a *amender) target(l *ir.Amend) {
 	word := "amend"
@@ -180,7 +172,7 @@ func (a *amender) redeclared() {
 				kept = append(kept, d)
 				if ch.whole == nil {
 					ch.whole = d
-					a.u.amended.of[d] = original(a.root[d.Name.Name].decl)
+					a.u.amended.of[d] = a.root[d.Name.Name].decl.Original()
 				}
 			case d.Broken: // its fault was reported
 				ch.adds = append(ch.adds, &syntax.Def{Kind: d.Kind, Broken: true})

@@ -190,7 +190,7 @@ func (a *amender) foreign(p part, names map[string]bool) {
 	one := func(name string) {
 		there, here := p.unit.lookup(name), a.u.lookup(name)
 		if there == nil || here == nil || names[name] || there == here || names[there.decl.Name] || sameTypedef(there, here) ||
-			original(there.decl) == original(here.decl) {
+			there.decl.Original() == here.decl.Original() {
 			return
 		}
 		a.report(diag.New(diag.AmendConflict, here.span, "two included units declare %s, and %s needs both", name, a.u.name).

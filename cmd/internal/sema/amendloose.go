@@ -361,7 +361,7 @@ func (a *amender) proposeUnions(unions []*ir.Decl, open []piece) []string {
 		if d.Disc == nil || d.Disc.Type == nil {
 			continue
 		}
-		if under := underlying(d.Disc.Type); under != nil && under.Kind == ir.Ref && original(under.Ref) == original(enum) {
+		if under := underlying(d.Disc.Type); under != nil && under.Kind == ir.Ref && under.Ref.Original() == enum.Original() {
 			ends[d.Name] = commonEnd(d)
 		}
 	}

@@ -261,6 +261,11 @@ func unionEdits() []edit {
 		{"arm gets data", e + u, e + "union u switch (e d) { case A: int a; case B: int b; };\n", []string{"bbbb void-changed union u.case B"}},
 		{"arm gets another type", e + u, e + "union u switch (e d) { case A: hyper a; case B: void; };\n", []string{"bbbb type-wire union u.a"}},
 		{
+			"member added with an arm in place of the default", "enum e { A = 0 };\nunion u switch (e d) { case A: int a; default: void; };\n",
+			"enum e { A = 0, B = 1 };\nunion u switch (e d) { case A: int a; case B: int b; default: void; };\n",
+			[]string{"oopo member-added enum e.B", "oooo arm-added union u.case B", "oooo arm-of-default union u.case B"},
+		},
+		{
 			"default added", e + u, e + "union u switch (e d) { case A: int a; case B: void; default: void; };\n",
 			[]string{"oopo default-added union u.default"},
 		},

@@ -90,6 +90,7 @@ const (
 	ArmRenamed
 	DefaultAdded
 	DefaultRemoved
+	ArmOfDefault
 
 	ProgramNumber
 	ProgramRemoved
@@ -172,6 +173,8 @@ var rules = [numRules]Info{
 	ArmRenamed:     {"XDC0504", "arm-renamed", nameOnly, "RFC 4506 §4.15", "arm names are not sent"},
 	DefaultAdded:   {"XDC0505", "default-added", moreValues, "RFC 4506 §4.15", "an old peer rejects a value for which its union has no arm"},
 	DefaultRemoved: {"XDC0506", "default-removed", fewerValues.withSource(Breaks), "RFC 4506 §4.15", "a new peer rejects a value for which its union has no arm"},
+
+	ArmOfDefault: {"XDC0507", "arm-of-default", harmless, "RFC 8178 §4.2", "an old peer whose decoder accepts numbers that its enum lacks, as rpcgen's does, reads the default arm"},
 
 	ProgramNumber:  {"XDC0601", "program-number", otherMeaning, "RFC 5531 §8.1", "calls identify the program by its number"},
 	ProgramRemoved: {"XDC0602", "program-removed", gone, "RFC 5531 §9", "a new server answers PROG_UNAVAIL"},

@@ -101,10 +101,17 @@ func (c *comparer) counts(where string, old, new *ir.Type, goReported bool) {
 // twins reports whether two types refer to the two versions of one declaration.
 func (c *comparer) twins(a, b *ir.Type) bool {
 	if a.Kind == ir.ListOf && b.Kind == ir.ListOf {
-		return c.twin[a.Ref] == b.Ref
+		return c.twinned(a.Ref, b.Ref)
 	}
 	x, y := node(a), node(b)
-	return x != nil && y != nil && c.twin[x] == y
+	return x != nil && y != nil && c.twinned(x, y)
+}
+
+// twinned reports whether two declarations are versions of one. If the new unit has a copy with
+// additions, the original counts too: it is in types that the unit does not copy.
+func (c *comparer) twinned(old, new *ir.Decl) bool {
+	twin := c.twin[old]
+	return twin != nil && (twin == new || twin.Original() == new.Original())
 }
 
 // sameKind reports whether two types, neither of them a typedef, are of the same kind, so that

@@ -27,6 +27,9 @@ func (c *comparer) union(where string, old, new *ir.Decl) {
 		case after.has(v) && is.Own[v] != nil && !done[[2]*ir.Arm{nil, is.Own[v]}]:
 			done[[2]*ir.Arm{nil, is.Own[v]}] = true
 			c.armWithMember(where, nil, is.Own[v], label)
+			if new := is.Own[v]; was.Other != nil && armData(was.Other) != armData(new) {
+				c.add(ArmOfDefault, where+"."+label(new), was.Other.Pos, new.Pos, "%s of %s has other data than the default, which old peers may read for a number that they do not know", label(new), where)
+			}
 		case before.has(v) && was.Own[v] != nil && !done[[2]*ir.Arm{was.Own[v], nil}]:
 			done[[2]*ir.Arm{was.Own[v], nil}] = true
 			c.armWithMember(where, was.Own[v], nil, label)

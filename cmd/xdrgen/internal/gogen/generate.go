@@ -94,9 +94,7 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 
 // begin names the declarations that the unit uses, and finds those that Go cannot express.
 func (g *gen) begin() []diag.Diagnostic {
-	for _, imp := range g.unit.Imports {
-		g.pkg.Names.Add(imp.Decls, imp.Bind, false)
-	}
+	g.pkg.Names.AddImports(g.unit)
 	diags := append(g.pkg.Names.Add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
 	return slices.Concat(diags, codeTypes(g.bind), g.importsWithoutViews())
 }

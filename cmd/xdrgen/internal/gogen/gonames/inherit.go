@@ -2,6 +2,13 @@ package gonames
 
 import "github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 
+// AddImports names the declarations of the units that a unit imports.
+func (n *Names) AddImports(u *ir.Unit) {
+	for _, i := range u.Imports {
+		n.Add(i.Decls, i.Bind, false)
+	}
+}
+
 // inherit gives copies of included units' declarations, and their parts, the Go names of the
 // originals, unless the sidecar has others. The imports were added before.
 func (n *Names) inherit(r *renamer, decls []*ir.Decl) {

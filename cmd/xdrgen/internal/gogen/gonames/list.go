@@ -45,6 +45,7 @@ func Renames(u *ir.Unit, b *ir.Bind) []ir.Rename {
 // version follow it.
 func List(u *ir.Unit, b *ir.Bind, stubs bool) []Name {
 	n := New()
+	n.AddImports(u)
 	n.Add(u.Decls, b, false)
 	t := nameTable{n: n, stubs: stubs}
 	for _, d := range u.Decls {
