@@ -51,6 +51,8 @@ var planMutants = []mutant{
 	{"an include that is removed stops make", "cmd/xdrgen/makedep.go", "\tfor _, name := range d.found {\n", "\tfor _, name := range d.found[:0] {\n", xdrgenTests},
 	{"a dollar in a dependency is a variable", "cmd/xdrgen/makedep.go", "\t\t\tb.WriteByte('$')\n", "", xdrgenTests},
 	{"a dependency file is written before its names are checked", "cmd/xdrgen/makedep.go", "strings.IndexAny(name, \"%;|=\"); i >= 0", "strings.IndexAny(name, \"%;|=\"); i > len(name)", xdrgenTests},
+	{"check does not say which views are missing", "cmd/xdrgen/internal/gogen/generate.go", "newGen(u, b, Options{Views: b.Views})", "newGen(u, b, Options{})", xdrgenTests},
+	{"check does not say which data is too large", "cmd/xdrgen/internal/plan/large.go", "t.Size.Min > largest {", "t.Size.Min > 4*largest {", []string{"cmd/xdrgen/internal/gogen"}},
 	{"each use of a C name is reported", "cmd/internal/sema/findings.go", "	return !again || f.every\n", "	return !again || again\n", semaTests},
 	{"a number of another unit is computed in this one", "cmd/internal/sema/numbers.go", "e.in(owner).eval(n.value)", "e.eval(n.value)", semaTests},
 	{"every finding gets a suggestion", "cmd/internal/sema/suggest.go", "return a.asked <= maxSuggest && !a.plain\n", "return !a.plain\n", semaTests},

@@ -83,13 +83,13 @@ func Generate(u *ir.Unit, b *ir.Bind, o Options) ([]File, []diag.Diagnostic, err
 	return files, nil, nil
 }
 
-// Refused returns the reasons for which Generate refuses a unit before it writes anything: names
-// that are equal in Go, and data that no Go type can hold.
+// Refused returns the reasons for which Generate, with the options of the sidecar, refuses a unit:
+// names that are equal in Go, data that no Go type can hold, and an import without views.
 func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 	if b == nil {
 		b = &ir.Bind{}
 	}
-	return newGen(u, b, Options{}).begin()
+	return newGen(u, b, Options{Views: b.Views}).begin()
 }
 
 // begin names the declarations that the unit uses, and finds those that Go cannot express.
