@@ -32,7 +32,7 @@ type Document struct {
 func (d *Document) Notes() []string {
 	var out []string
 	for _, m := range d.Marks {
-		out = append(out, m.note())
+		out = append(out, m.Note())
 	}
 	for _, b := range d.Lost {
 		out = append(out, b.Note())
@@ -65,6 +65,7 @@ func Extract(doc []byte, o Options) (*Document, error) {
 		if len(all) == 0 {
 			return d, errors.New("found no line that begins with ///, which -mode marked needs; try -mode sections")
 		}
+		all = RevealPieces(all)
 		d.Parts, d.Marks = Split(all), UnknownMarks(all)
 		return d, nil
 	}

@@ -12,7 +12,8 @@ type Mark struct {
 	Text string
 }
 
-func (m Mark) note() string {
+// Note returns a description of the mark.
+func (m Mark) Note() string {
 	return fmt.Sprintf("line %d looks like a mark between files, and has no known meaning, so it stays in the XDR: %q; the known marks are \"@@FILE name.x\" before a file and \"/* FILE ENDS: name.x; */\" after it", m.Num, m.Text)
 }
 

@@ -151,6 +151,10 @@ func (r *docResult) fromMarked(all []xdrdoc.Line) error {
 			names = append(names, f.name)
 		}
 	}
+	all = xdrdoc.RevealPieces(all)
+	for _, m := range xdrdoc.UnknownMarks(all) {
+		r.notes = append(r.notes, m.Note())
+	}
 	parts, err := xdrdoc.Assign(xdrdoc.Split(all), names)
 	if err != nil {
 		return err

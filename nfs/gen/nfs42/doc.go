@@ -21,7 +21,8 @@
 // [FattrOwner]. The bodies of layouts and of notifications are opaque, too.
 //
 // Operations of later documents, such as the extended attributes of RFC 8276, are unknown numbers.
-// They do not decode: nothing in a COMPOUND says where an operation ends.
+// They do not decode: nothing in a COMPOUND says where an operation ends. Packages nfs42xattr (RFC
+// 8276), nfs42deleg (RFC 9754) and nfs42ext (both) extend this one.
 //
 // Package [xdr] documents the methods of generated types.
 package nfs42
