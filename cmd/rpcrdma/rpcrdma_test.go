@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -484,7 +485,8 @@ func TestPerfInterrupted(t *testing.T) {
 	go func() {
 		done <- run(ctx, []string{"perf", "-provider", "mem", "-t", "1h", "-i", "10ms", "-histogram"}, environment{stdout: &out, stderr: &errs})
 	}()
-	for deadline := time.Now().Add(30 * time.Second); strings.Count(out.String(), "\n") < 3 && time.Now().Before(deadline); {
+	measured := regexp.MustCompile(` [1-9]\d* calls/s`) // the first intervals may have no call
+	for deadline := time.Now().Add(30 * time.Second); !measured.MatchString(out.String()) && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond)
 	}
 	cancel()
