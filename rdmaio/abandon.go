@@ -24,7 +24,9 @@ func (c *caller) redirect(s *slot) {
 		kept = append(kept, mr)
 	}
 	clear(s.regions[len(kept):])
-	s.regions = kept
+	if s.regions = kept; len(kept) == 0 && len(l.regions) > 0 {
+		c.offered.offers.end()
+	}
 	c.dropLeftover(l)
 }
 

@@ -90,7 +90,7 @@ func (c *caller) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd)
 	s.answered.Store(false)
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.XID(), s, nil, false, nil, 0, 0, false
 	o := offering{caller: c, slot: s, call: call, terms: c.agreed.Load()}
-	if err := o.prepare(ctx); err != nil {
+	if err := o.prepareInTurn(ctx); err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(e)
@@ -216,6 +216,7 @@ func (c *caller) conclude(s *slot) error {
 		*mr = callRegion{}
 	}
 	s.regions = s.regions[:0]
+	c.offered.offers.end()
 	return failed
 }
 

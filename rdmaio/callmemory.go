@@ -14,6 +14,7 @@ type callMemory struct {
 	abandoned admission.Budget // to which keys of cancelled Calls are redirected
 	replies   replyMemory
 	sizes     replySizes
+	offers    offers
 }
 
 // replyMemory limits the memory that Calls offer for replies at a time, with devices that need it

@@ -76,6 +76,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.caller.slots.allow(set.calls)
 	versions := set.protocols(role, announce)
 	c.agreed.offer(versions, set.firstRecv)
+	c.caller.offered.offers.turn = make(chan struct{}, 1)
 	c.caller.offered.abandoned.Most, c.caller.offered.replies.most = largestMessage, set.MaxReplyMemory
 	c.caller.ready.Store(role == engine.Requester)
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

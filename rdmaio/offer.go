@@ -234,7 +234,7 @@ func (o *offering) registerOwn(ctx context.Context, to []header.Segment, n int) 
 	if err != nil {
 		return unregistered(n, err)
 	}
-	s.regions = append(s.regions, callRegion{mr, ownReplyChunk})
+	o.keep(callRegion{mr, ownReplyChunk})
 	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(s.segment))
 	return nil
 }
@@ -288,8 +288,16 @@ func (o *offering) region(buf []byte, access verbs.Access, chunk int) (verbs.Mem
 	if err != nil {
 		return nil, unregistered(len(buf), err)
 	}
-	o.slot.regions = append(o.slot.regions, callRegion{mr, chunk})
+	o.keep(callRegion{mr, chunk})
 	return mr.MemoryRegion, nil
+}
+
+// keep adds a region to the Call.
+func (o *offering) keep(r callRegion) {
+	if len(o.slot.regions) == 0 {
+		o.offered.offers.begin()
+	}
+	o.slot.regions = append(o.slot.regions, r)
 }
 
 // unregistered returns the error of a Call whose memory could not be registered.

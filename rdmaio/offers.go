@@ -1,0 +1,104 @@
+package rdmaio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// offers counts the Calls of a connection that have keys for the peer. A queue pair may have fewer
+// memory windows than these Calls need. A Call that gets none waits until another one returns:
+//
+//	prepare ── ErrQueueFull ──> turn ──> prepare ── ErrQueueFull ──> wait for an end ──┐
+//	   │                                  ^ │  └ no other Call has keys: fail          │
+//	   └──> offered <───────────────────────┘ └────────────────────────────────────────┘
+type offers struct {
+	held    atomic.Int32  // Calls with keys
+	ends    atomic.Uint64 // Calls that gave their keys up
+	waiting atomic.Bool   // a Call has the turn
+	turn    chan struct{} // has room for one
+	mu      sync.Mutex
+	ended   chan struct{} // closed when a Call gives its keys up; nil: nothing waits for it
+}
+
+// begin counts a Call that has its first key.
+func (o *offers) begin() { o.held.Add(1) }
+
+// end counts a Call without keys again.
+func (o *offers) end() {
+	o.ends.Add(1)
+	if o.waiting.Load() {
+		o.mu.Lock()
+		if o.ended != nil {
+			close(o.ended)
+			o.ended = nil
+		}
+		o.mu.Unlock()
+	}
+	o.held.Add(-1) // the last one that waits sees the end before this
+}
+
+// next returns a channel that is closed when a further Call gives its keys up.
+func (o *offers) next() <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ended == nil {
+		o.ended = make(chan struct{})
+	}
+	return o.ended
+}
+
+// prepareInTurn is prepare. If no memory window is left, it waits until other Calls return.
+func (o *offering) prepareInTurn(ctx context.Context) error {
+	err := o.prepare(ctx)
+	if !errors.Is(err, verbs.ErrQueueFull) {
+		return err
+	}
+	if err := o.conclude(o.slot); err != nil {
+		return err
+	}
+	w := &o.offered.offers
+	o.waits.Add(1)
+	select {
+	case w.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-o.ctx.Done():
+		return context.Cause(o.ctx)
+	}
+	w.waiting.Store(true)
+	defer func() {
+		w.waiting.Store(false)
+		<-w.turn
+	}()
+	for {
+		before := w.ends.Load()
+		if err = o.prepare(ctx); !errors.Is(err, verbs.ErrQueueFull) {
+			return err
+		}
+		if len(o.slot.regions) > 0 { // its own keys end now
+			before++
+		}
+		if err := o.conclude(o.slot); err != nil {
+			return err
+		}
+		ended, alone := w.next(), w.held.Load() == 0
+		if w.ends.Load() != before {
+			continue
+		}
+		if alone {
+			return fmt.Errorf("%w: the Call needs more than the connection has; use fewer items and results, or Config.RemoteInvalidate -1", err)
+		}
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-o.ctx.Done():
+			return context.Cause(o.ctx)
+		}
+	}
+}
