@@ -16,7 +16,7 @@ import (
 // HandlerConfig configures NewHandler. A nil *HandlerConfig has the default in every field.
 type HandlerConfig struct {
 	// Required is the least protection of calls. Calls with less, or with another flavour, are
-	// refused with AUTH_TOOWEAK, except for calls of procedure 0. If zero, no protection is
+	// refused with AUTH_TOOWEAK, except for calls of the null procedure. If zero, no protection is
 	// required: calls of other flavours go to the next Handler as they are.
 	Required Service
 
@@ -160,6 +160,11 @@ func (h *Handler) ReplyBound(program, version, procedure uint32) int {
 	return min(n, math.MaxInt32-protection) + protection
 }
 
+// IsNull implements oncrpc.NullKnower.
+func (h *Handler) IsNull(program, version uint32) bool {
+	return oncrpc.IsNull(h.next, program, version)
+}
+
 // ServeRPC implements oncrpc.Handler.
 func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	in := &incoming{Request: r}
@@ -191,7 +196,7 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 func (h *Handler) other(in *incoming, err error) {
 	call := &in.head.Body.Call
 	switch {
-	case h.cfg.Required == 0 || err == nil && call.Proc == 0:
+	case h.cfg.Required == 0 || err == nil && call.Proc == 0 && oncrpc.IsNull(h.next, call.Prog, call.Vers):
 		h.next.ServeRPC(in.Request)
 	case err == nil && call.RPCVers != oncrpc.Version:
 		h.refuse(in, &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}},

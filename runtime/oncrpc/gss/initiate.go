@@ -147,8 +147,11 @@ func (e *establishment) request(ctx context.Context, proc Proc) (res InitRes, ve
 	if err != nil {
 		return res, nil, fmt.Errorf("header of the reply to %v: %w", proc, err)
 	}
+	var refused *oncrpc.ReplyError
 	if err := oncrpc.CheckReply(&head, xid); errors.Is(err, oncrpc.ErrGarbageArgs) {
 		return res, nil, fmt.Errorf("%v: %w: %s", proc, err, plainServer)
+	} else if errors.As(err, &refused) && refused.Auth == oncrpc.AuthStatRejectedCred {
+		return res, nil, fmt.Errorf("%v: %w: a server without version 1 of RPCSEC_GSS answers so (RFC 2203 §5.2.3.2)", proc, err)
 	} else if err != nil {
 		return res, nil, fmt.Errorf("%v: %w", proc, err)
 	}

@@ -192,6 +192,9 @@ func (c *Cache) ReplyBound(program, version, procedure uint32) int {
 	return oncrpc.BoundOf(c.next, program, version, procedure)
 }
 
+// IsNull implements oncrpc.NullKnower.
+func (c *Cache) IsNull(program, version uint32) bool { return oncrpc.IsNull(c.next, program, version) }
+
 // ServeRPC implements oncrpc.Handler.
 func (c *Cache) ServeRPC(r *oncrpc.Request) {
 	program, version, procedure, _ := oncrpc.Procedure(r.Message)

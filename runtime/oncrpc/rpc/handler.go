@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -93,6 +94,9 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 		return
 	case oncrpc.CheckCred(&call.Cred) != nil:
 		refusal = oncrpc.CheckCred(&call.Cred)
+	case !proved(&call.Cred, r):
+		// RFC 2203 §5.2.3.2; a request for a context looks like a call of procedure 0.
+		refusal = oncrpc.Refused(oncrpc.AuthStatRejectedCred)
 	case len(services) == 0:
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
 	default:
@@ -105,6 +109,12 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgMismatch, Range: versions(services)}
 	}
 	p.finish(refusal, nil)
+}
+
+// proved reports whether a gss.Handler has checked a call of the flavour RPCSEC_GSS. It returns
+// true for other flavours.
+func proved(cred *oncrpc.OpaqueAuth, r *oncrpc.Request) bool {
+	return cred.Flavor != oncrpc.RPCSecGSS || gss.FromContext(r.Context()) != nil
 }
 
 // Idempotent reports whether a call may be executed twice, because its procedure was passed to
@@ -140,6 +150,21 @@ func (h *Handler) ReplyBound(program, version, procedure uint32) int {
 		}
 	}
 	return -1 // a Handler that embeds this one may serve it
+}
+
+// IsNull implements oncrpc.NullKnower: procedure 0 is the null procedure if it has neither
+// arguments nor results. For programs that no Service serves it asks HandlerConfig.Next.
+func (h *Handler) IsNull(program, version uint32) bool {
+	services := h.services[program]
+	if len(services) == 0 && h.cfg.Next != nil {
+		return oncrpc.IsNull(h.cfg.Next, program, version)
+	}
+	for _, s := range services {
+		if s.program.Version == version {
+			return s.procedures[0].null
+		}
+	}
+	return true
 }
 
 // versions returns the range from the lowest to the highest version of the services.

@@ -50,7 +50,7 @@ func TestErrorsBecomeRefusals(t *testing.T) {
 		{name: "malformed AUTH_SYS", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys, Body: []byte("zzzz")}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatBadCred}, is: oncrpc.ErrAuth},
 		{name: "AUTH_NONE with a body", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.AuthNone, Body: []byte("zzzz")}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatBadCred}, is: oncrpc.ErrAuth},
 		{name: "malformed AUTH_SYS, no such program", prog: &oncrpc.Program{Number: 7, Version: 1}, cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatBadCred}, is: oncrpc.ErrAuth},
-		{name: "flavour", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatTooWeak}, is: oncrpc.ErrAuth},
+		{name: "flavour", cred: &oncrpc.OpaqueAuth{Flavor: oncrpc.RPCSecGSS}, want: &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatRejectedCred}, is: oncrpc.ErrAuth},
 	}
 	for _, tt := range outcomes {
 		t.Run(tt.name, func(t *testing.T) {

@@ -105,7 +105,7 @@ func (p *pooledRequest) serve(s *Service) {
 	case proc == nil:
 		p.finish(&oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, nil)
 		return
-	case p.Procedure() != 0:
+	case !proc.null:
 		if err := p.guard(func() error { return s.allow(&p.Request) }); err != nil {
 			p.finish(err, nil)
 			return

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -24,10 +23,11 @@ type Service struct {
 
 	// Allow decides by a call's credential whether it is served, before its arguments are decoded.
 	// If it returns an error, the call is refused with it, as if the procedure had returned it;
-	// oncrpc.Refused makes such errors. Allow is not called for procedure 0, which is always
-	// allowed. If nil, the default allows AUTH_NONE and AUTH_SYS, which prove nothing, and
-	// RPCSEC_GSS if a gss.Handler has checked the call, with any protection. It refuses all others
-	// with AUTH_TOOWEAK. gss.Require demands more.
+	// oncrpc.Refused makes such errors. Allow is not called for the null procedure, which is always
+	// allowed: procedure 0 without arguments and results (RFC 5531 §12.1). If nil, the default
+	// allows AUTH_NONE and AUTH_SYS, which prove nothing, and RPCSEC_GSS with any protection. It
+	// refuses all others with AUTH_TOOWEAK. gss.Require demands more. Before Allow, RPCSEC_GSS is
+	// refused with AUTH_REJECTEDCRED if no gss.Handler has checked the call.
 	Allow func(r *Request) error
 }
 
@@ -36,6 +36,7 @@ type procedure struct {
 	sites []xdr.Site // its eligible results
 	bound int        // the size of the largest reply in bytes, or negative
 	most  int        // of MaxReply, or 0
+	null  bool       // number 0, without arguments and results
 	serve func(p *pooledRequest)
 }
 
@@ -53,7 +54,7 @@ func NewService(p oncrpc.Program) *Service {
 func (s *Service) SetProgram(number uint32) { s.program.Number = number }
 
 // add adds a procedure. It panics if the Service has it already, unless it is procedure 0.
-func (s *Service) add(proc uint32, results xdr.Value, serve func(*pooledRequest)) {
+func (s *Service) add(proc uint32, args, results xdr.Value, serve func(*pooledRequest)) {
 	if s.procedures[proc] != nil && proc != 0 {
 		panic(fmt.Sprintf("rpc: program %d version %d has procedure %d already", s.program.Number, s.program.Version, proc))
 	}
@@ -61,13 +62,24 @@ func (s *Service) add(proc uint32, results xdr.Value, serve func(*pooledRequest)
 	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
 		bound = min(r.XDRMaxSize(), math.MaxInt32) + largestHead
 	}
-	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), serve: serve}
+	null := proc == 0 && isVoid(args) && isVoid(results)
+	if proc == 0 && !null && !slices.Contains(s.program.Idempotent, 0) {
+		delete(s.idempotent, 0)
+	}
+	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), null: null, serve: serve}
 	s.setBound(proc, bound)
+}
+
+// isVoid reports whether a value is of XDR's type void.
+func isVoid(v xdr.Value) bool {
+	_, ok := v.(*oncrpc.Void)
+	return ok
 }
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
 // second execution changes nothing. replycache.New does not keep their replies; see
-// Handler.Idempotent. Procedure 0 is idempotent, and so are the procedures in Program.Idempotent.
+// Handler.Idempotent. The null procedure is idempotent, and so are the procedures in
+// Program.Idempotent.
 func (s *Service) Idempotent(procs ...uint32) {
 	for _, proc := range procs {
 		s.idempotent[proc] = true
@@ -125,11 +137,11 @@ func (s *Service) allow(r *Request) error {
 	if s.Allow != nil {
 		return s.Allow(r)
 	}
-	f := r.Cred().Flavor
-	if proved := f == oncrpc.RPCSecGSS && gss.FromContext(r.rpc.Context()) != nil; f != oncrpc.AuthNone && f != oncrpc.AuthSys && !proved {
-		return oncrpc.Refused(oncrpc.AuthStatTooWeak)
+	switch r.Cred().Flavor {
+	case oncrpc.AuthNone, oncrpc.AuthSys, oncrpc.RPCSecGSS:
+		return nil
 	}
-	return nil
+	return oncrpc.Refused(oncrpc.AuthStatTooWeak)
 }
 
 // Value is the constraint that *T is an xdr.Value. Generated types meet it.
@@ -149,7 +161,7 @@ type Value[T any] interface {
 // Handle panics if the Service has the procedure already.
 func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R) error) {
 	pool := newPool[A, R]()
-	s.add(proc, PR(new(R)), func(p *pooledRequest) {
+	s.add(proc, PA(new(A)), PR(new(R)), func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
 		err := p.guard(func() error {
@@ -172,7 +184,7 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 // caller gets SYSTEM_ERR, and what f has started must not use args any more.
 func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R, answer func(error))) {
 	pool := newPool[A, R]()
-	s.add(proc, PR(new(R)), func(p *pooledRequest) {
+	s.add(proc, PA(new(A)), PR(new(R)), func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
 		if err := p.guard(func() error { return p.arguments(PA(&v.args)) }); err != nil {
