@@ -83,4 +83,5 @@ var iwarpMutants = []mutant{
 	{"an unknown cause is the requester's fault", "rdmaio/providers/iwarp/terminate.go", "\t\t!c.Known():", "\t\tfalse:", []string{"rdmaio/providers/iwarp"}},
 	{"an indication is sent at once", "rdmaio/providers/iwarp/setup.go", "\t\ttime.Sleep(s.cfg.FirstDelay)", "", []string{"rdmaio/providers/iwarp"}},
 	{"a Terminate has a CRC by the own wish only", "rdmaio/providers/iwarp/setup.go", "mpa.Terms{CRC: !s.cfg.NoCRC || reply.CRC})", "mpa.Terms{CRC: !s.cfg.NoCRC})", []string{"rdmaio/providers/iwarp"}},
+	{"an initiator waits again after its indication", "rdmaio/providers/iwarp/setup.go", "	if !f.terms.PeerToPeer {\n		session.Pause", "	if true {\n		session.Pause", []string{"rdmaio/providers/iwarp"}},
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
@@ -53,8 +54,14 @@ type responder struct {
 // the responder and the result of DialConn.
 func initiate(t *testing.T, cfg *iwarp.Config, frame mpa.Frame) (s *side, r *responder, err error) {
 	t.Helper()
-	s = newSide(t, device(t, cfg))
 	here, peer := tcpPair(t)
+	return initiateOver(t, here, peer, cfg, frame)
+}
+
+// initiateOver is initiate over a stream with these ends.
+func initiateOver(t *testing.T, here, peer net.Conn, cfg *iwarp.Config, frame mpa.Frame) (s *side, r *responder, err error) {
+	t.Helper()
+	s = newSide(t, device(t, cfg))
 	done := make(chan error, 1)
 	go func() {
 		_, err := s.dialConn(here, nil)
@@ -173,6 +180,32 @@ func TestFirstDelayPeerToPeer(t *testing.T) {
 	if h, _ := fpdu(t, peer); rdmap.OpcodeOf(h.ULP) != rdmap.Send || time.Since(peer.replied) < delay {
 		t.Errorf("%+v after %v, want a Send after at least %v", h, time.Since(peer.replied), delay)
 	}
+}
+
+// After the indication there is no further FirstDelay before the first message.
+func TestFirstMessageFollowsTheIndication(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const delay = patience / 2
+		reply := accepts
+		reply.Setup.PeerToPeer, reply.Setup.RTR = true, mpa.RTRSend
+		here, there := net.Pipe()
+		defer there.Close()
+		go func() { // initiateOver returns after the indication
+			time.Sleep(delay / 2) // until the reply is written
+			h, _ := fpdu(t, there)
+			if rdmap.OpcodeOf(h.ULP) != rdmap.Send {
+				t.Errorf("%+v, want the indication", h)
+			}
+		}()
+		s, peer, err := initiateOver(t, here, there, &iwarp.Config{PeerToPeer: true, FirstDelay: delay}, reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.post(verbs.SendWR{Opcode: verbs.Send})
+		if h, _ := fpdu(t, there); h.MSN != 2 || time.Since(peer.replied) != delay {
+			t.Errorf("message %d after %v, want 2 after %v", h.MSN, time.Since(peer.replied), delay)
+		}
+	})
 }
 
 // RFC 5044 §7.1.1: a Terminate that answers a reply has a CRC if either side wants one.
