@@ -32,12 +32,13 @@ exit code is 3 if there are differences.
 
 const helpDump = `Show the bytes of a value or a whole message, item by item.
 
-Usage: xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] (DATA | - | -hex STRING) FILE.x...
+Usage: xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] [-width N] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
   xdrgen dump -type entry -hex 0000000100000000 proto.x
   xdrgen dump -type NFS_PROGRAM.NFS_VERSION.NFSPROC_READ.args call.bin nfs_prot.x
   xdrgen dump -type message -rest -format json - proto.x
+  xdrgen dump -width 72 -type entry -hex 0000000100000000 proto.x
   xdrgen dump -rpc -proc NFS_PROGRAM.NFS_VERSION.NFSPROC_READ reply.bin nfs_prot.x
   xdrgen dump -message message.bin spec/x/rpcrdma2/*.x
   xdrgen dump -message -rpc -split lines messages.hex spec/x/rpcrdma2/*.x
@@ -60,6 +61,7 @@ the data. A number without a code point is shown as unknown; it is not a fault.
                   type error for a fault, and a summary at the end
   -rest           allow bytes after the value, and show them undecoded
   -all            show all lines of long opaque data and strings
+  -width N        lines of at most N columns, with 4 bytes each: 72 fits the text of an RFC. Long items are folded
 `
 
 const helpJSON = `Convert XDR to JSON, or JSON to XDR with -encode.

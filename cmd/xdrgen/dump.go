@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 )
@@ -15,12 +16,16 @@ type dumpCmd struct {
 	Split  string `name:"split" enum:"none,lines,records,ends" default:"none"`
 	All    bool   `name:"all"`
 	Rest   bool   `name:"rest"`
+	Width  int    `name:"width"`
 }
 
 // run prints the data item by item. The faults go to stderr, or into the JSON.
 func (c *dumpCmd) run(env environment) int {
 	if c.Split == "ends" && c.Rest {
 		return usage(env, errors.New("-split ends decodes the bytes after a value as the next one: leave out -rest"))
+	}
+	if c.Width != 0 && (c.Width < leastWidth || c.Format == "json") {
+		return usage(env, fmt.Errorf("found -width %d, expected %d columns or more, and -format text", c.Width, leastWidth))
 	}
 	of, code := c.layout(env)
 	if code != exitClean {
@@ -30,7 +35,7 @@ func (c *dumpCmd) run(env environment) int {
 	if code != exitClean {
 		return code
 	}
-	d := dumper{out: bufio.NewWriter(env.stdout), all: c.All, asJSON: c.Format == "json"}
+	d := dumper{out: bufio.NewWriter(env.stdout), all: c.All, asJSON: c.Format == "json", width: c.Width}
 	f := faultList{env: env, most: c.Errors}
 	for i, p := range in.values(of, c.Rest) {
 		name := of.name
@@ -99,8 +104,12 @@ func printFault(env environment, e *dynamic.Error, name string) {
 
 const (
 	perLine  = 8  // bytes of hex per line
+	perShort = 4  // the same with -width
 	maxLines = 16 // lines per item without -all
 )
+
+// leastWidth is the smallest value of -width: the columns of the bytes, and as many again.
+const leastWidth = 48
 
 // dumper writes annotated hex:
 //
@@ -111,6 +120,7 @@ type dumper struct {
 	data   []byte        // of the value
 	all    bool
 	asJSON bool
+	width  int         // of the lines; 0 for no limit
 	total  dumpSummary // of all values
 }
 
@@ -178,17 +188,46 @@ func (d *dumper) text(name string, root *dynamic.Value, fault *dynamic.Error) {
 // lines writes the bytes of one item: the first line with note, and any further
 // lines with the bytes as characters.
 func (d *dumper) lines(off, length int, note string) {
-	item := d.data[off : off+length]
-	for i := 0; i == 0 || i < len(item); i += perLine {
-		if i == maxLines*perLine && !d.all {
+	item, per := d.data[off:off+length], perLine
+	if d.width > 0 {
+		per = perShort
+	}
+	for i := 0; i == 0 || i < len(item); i += per {
+		if i == maxLines*per && !d.all {
 			fmt.Fprintf(d.out, "%8s  ... %d more bytes (-all shows them)\n", "", len(item)-i)
 			return
 		}
-		part := item[i:min(i+perLine, len(item))]
+		part := item[i:min(i+per, len(item))]
 		if i > 0 {
 			note = "  |" + ascii(part) + "|"
 		}
-		fmt.Fprintf(d.out, "%08x  %-*s  %s\n", off+i, 3*perLine-1, fmt.Sprintf("% x", part), note)
+		lead := fmt.Sprintf("%08x  %-*s  ", off+i, 3*per-1, fmt.Sprintf("% x", part))
+		for _, line := range foldNote(note, d.width-len(lead)) {
+			fmt.Fprintf(d.out, "%s%s\n", lead, line)
+			lead = strings.Repeat(" ", len(lead))
+		}
+	}
+}
+
+// foldNote returns a note as lines of at most width characters. Lines after the first are
+// indented. It breaks after blanks, dots and commas, if there are any. If width is below 1, it
+// breaks nothing.
+func foldNote(note string, width int) []string {
+	var out []string
+	for indent := ""; ; indent = "  " {
+		r := []rune(indent + note)
+		if width < 1 || len(r) <= width {
+			return append(out, string(r))
+		}
+		at := width
+		for k := width; k > width/2; k-- {
+			if strings.ContainsRune(" .,", r[k-1]) {
+				at = k
+				break
+			}
+		}
+		out = append(out, strings.TrimRight(string(r[:at]), " "))
+		note = strings.TrimLeft(string(r[at:]), " ")
 	}
 }
 

@@ -81,5 +81,10 @@ var planMutants = []mutant{
 	{"a text in place ends before its document", "internal/xdrdoc/place.go", "for ; at <= len(raw); at++ {", "for ; at < len(raw); at++ {", documentTests},
 	{"a page break separates a comment from its type", "cmd/internal/syntax/comment.go", "\t\t\tif to == 0 || n.text[to-1] != outside[0] {\n", "\t\t\tif to >= 0 {\n", xdrgenTests},
 	{"the header has the sum of the extracted text", "cmd/internal/sema/load.go", "if f.Source.Document != nil {", "if false {", xdrgenTests},
+	{"a comment of pieces stays a comment", "internal/xdrdoc/pieces.go", "\tif text == \"/*\" && toAdd.MatchString(above) {\n", "\tif false {\n", documentTests},
+	{"any comment of members is taken for pieces", "internal/xdrdoc/pieces.go", "if text == \"/*\" && toAdd.MatchString(above) {", "if text == \"/*\" {", documentTests},
+	{"prose among pieces is taken too", "internal/xdrdoc/pieces.go", "if !piece.MatchString(text) {", "if false {", documentTests},
+	{"a folded item of a dump loses a character", "cmd/xdrgen/dump.go", "note = strings.TrimLeft(string(r[at:]), \" \")", "note = strings.TrimLeft(string(r[min(at+1, len(r)):]), \" \")", xdrgenTests},
+	{"the first line of a folded item is too long", "cmd/xdrgen/dump.go", "foldNote(note, d.width-len(lead))", "foldNote(note, d.width-len(lead)+1)", xdrgenTests},
 	{"a mark without a meaning is passed over", "internal/xdrdoc/marks.go", "if likeMark.MatchString(l.Text) && ", "if false && ", xdrgenTests},
 }

@@ -27,6 +27,7 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte("4.3.  X\n  struct a {\n" + page + "  };\n  const B 1;\n  typedef enum {\n"))
 	f.Add([]byte("<rfc>\n<sourcecode type=\"xdr\"><![CDATA[struct a {\n\topaque x&lt;4&gt;; /* -&gt; */\n};]]></sourcecode>\n"))
 	f.Add([]byte("> /// @@FILE a.x\n> /// const A = 1;\n> /// @@PART b\n"))
+	f.Add([]byte("/// /* to be added to enum e */\n/// /*\n/// A = 1, /* one */\n/// */\n/// /* In u: */\n/// case A: int x;\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		lines := Lines(data)
 		if cut := pageBreaks(lines); len(cut) != len(lines) {

@@ -9,7 +9,8 @@ import (
 // heading matches a section heading: a number at the left margin and a title. Lines in a table of
 // contents end in a page number after dots and are not headings.
 var (
-	heading  = regexp.MustCompile(`^(?:Appendix )?([0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)*)[.:]?[ \t]+[A-Z"]`)
+	heading  = regexp.MustCompile(`^(?:(?i:appendix) )?([0-9]+(?:\.[0-9]+)*|[A-Z](?:\.[0-9]+)*)[.:]?[ \t]+[A-Z"]`)
+	appendix = regexp.MustCompile(`^(?i:appendix) `)
 	contents = regexp.MustCompile(`(\. ?){3,} *[0-9]+$`)
 )
 
@@ -21,7 +22,7 @@ func headingNumber(s string) string {
 		return ""
 	}
 	n := m[1]
-	if len(n) == 1 && n[0] >= 'A' && !strings.HasPrefix(s, "Appendix ") && !strings.HasPrefix(s, n+".") {
+	if len(n) == 1 && n[0] >= 'A' && !appendix.MatchString(s) && !strings.HasPrefix(s, n+".") {
 		return ""
 	}
 	return n

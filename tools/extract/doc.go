@@ -36,7 +36,12 @@
 // to the text and is accepted where it opens a comment ("////*"). Lines that hold the marker
 // anywhere else (quoted scripts) are not taken. A document may divide its XDR into files: by a
 // comment "FILE ENDS: name.x" at the end of each, or by a line "@@FILE name.x" before each. The
-// latter is dropped, and the lines before the first one are put at the front of every file.
+// latter is dropped, and the lines before the first one are put at the front of every file. A line
+// that looks like such a mark, and has another form, stays in the XDR with a warning.
+//
+// RFC 8276 has members and arms, which it adds to types of another document, within comments. If
+// the comment above says that they are to be added, the lines with the comment signs alone are
+// dropped, so that the sidecar can name the types (xdrgen help sidecar: amend).
 //
 // Sections: a definition is recognized by its form, not by its place. It begins with struct, union,
 // enum, typedef, const or program in the shape of a definition and runs to the semicolon that
