@@ -42,6 +42,41 @@ func growthCases() []growthCase {
 		{"fmt of many files", 40, "", "fmt -l DIR", func(n int) map[string]string {
 			return files(n, "a{i}.x", "struct s{i} { s{i+1} *a; };\n", "a.x", "")
 		}},
+		{"amendments of one type each", 100, "", "check -errors 0 -I DIR DIR/p/p.x", func(n int) map[string]string {
+			return map[string]string{
+				"b/b.x":    repeat(n, "enum e{i} { A{i} = 1 };\nunion u{i} switch (e{i} d) { case A{i}: int a; };\nstruct s{i} { u{i} u; };\n"),
+				"p/p.x":    "#include \"b/b.x\"\n" + repeat(n, "/* In e{i}: */\nB{i} = 2;\n") + repeat(n, "/* In u{i}: */\ncase B{i}: hyper b;\n"),
+				"p/p.bind": repeat(n, "amend e{i}\namend u{i}\n"),
+			}
+		}},
+		{"amendments of one type", 200, "", "check -errors 0 -I DIR DIR/p/p.x", func(n int) map[string]string {
+			return map[string]string{
+				"b/b.x":    "enum e { A = 0 };\nunion u switch (e d) { case A: int a; };\n" + repeat(n, "struct s{i} { u u; };\n"),
+				"p/p.x":    "#include \"b/b.x\"\n" + repeat(n, "const C{i} = 1;\nB{i} = {i+1};\ncase B{i}: hyper b{i};\n"),
+				"p/p.bind": "amend e\namend u\n",
+			}
+		}},
+		{"amendments without lines", 200, "", "check -errors 0 -I DIR DIR/p/p.x", func(n int) map[string]string {
+			return map[string]string{
+				"b/b.x": repeat(n, "enum e{i} { A{i}_1 = 1 };\n"),
+				"p/p.x": "#include \"b/b.x\"\n" + repeat(n, "const C{i} = 1;\nA{i}_2 = 2;\n"),
+			}
+		}},
+		{"amendments with taken numbers", 200, "", "check -errors 0 -I DIR DIR/p/p.x", func(n int) map[string]string {
+			return map[string]string{
+				"b/b.x":    "enum e { " + repeat(n, "A{i} = {i}, ") + "Z = -1 };\n",
+				"p/p.x":    "#include \"b/b.x\"\n" + repeat(n, "B{i} = {i};\n"),
+				"p/p.bind": "amend e\n",
+			}
+		}},
+		{"extensions together", 20, "", "check -errors 0 -I DIR DIR/p/p.x", func(n int) map[string]string {
+			out := files(n, "x{i}/x.x", "#include \"b/b.x\"\nstruct s{i} { int a; };\nB{i} = {i+1};\ncase B{i}: s{i} b{i};\n", "p/p.x", "#include \"x{i}/x.x\"\n")
+			for i := range n {
+				out[fmt.Sprintf("x%d/x%d.bind", i, i)] = "amend e\namend u\n"
+			}
+			out["p/p.bind"], out["b/b.x"] = "amend e\namend u\n", "enum e { A = 0 };\nunion u switch (e d) { case A: int a; };\n"
+			return out
+		}},
 		{"types of C", 500, "", "check -errors 0 DIR/p.x", func(n int) map[string]string {
 			return map[string]string{"p.x": repeat(n, "%typedef struct foo{i} bar{i};\n") + repeat(n, "struct s{i} { nope{i} a; };\n")}
 		}},

@@ -99,3 +99,16 @@ func TestHelpLintRules(t *testing.T) {
 		}
 	}
 }
+
+// TestLintLeavesIncludedTextAlone checks an extension: the copies of included types have findings
+// only for what the extension itself adds.
+func TestLintLeavesIncludedTextAlone(t *testing.T) {
+	dir := writeFiles(t, map[string]string{
+		"base/base.x": "enum e { A = 1 };\nstruct a { opaque data<>; };\nunion u switch (e d) { case A: a a; };\nstruct all { u us<>; };\nprogram P { version V { void N(void) = 0; void DO(all) = 1; } = 1; } = 300000;\n",
+		"ext/ext.x":   "#include \"base/base.x\"\nstruct b { opaque more<>; };\nB = 2;\ncase B: b b;\n", "ext/ext.bind": "amend e\namend u\n",
+	})
+	stdout, stderr, _ := runCommand(t, "lint", "-I", dir, dir+"/ext/ext.x")
+	if !strings.Contains(stdout, "b.more has no bound") || strings.Contains(stdout, "all.us") || strings.Contains(stdout, "a.data") {
+		t.Errorf("%s%s", stdout, stderr)
+	}
+}

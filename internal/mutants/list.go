@@ -54,6 +54,7 @@ var mutants = slices.Concat(
 	wrapMutants,
 	codecMutants,
 	planMutants,
+	amendMutants,
 	callMutants,
 	v2Mutants,
 	version2Mutants,

@@ -165,6 +165,80 @@ program P { version V { void MORE(args) = 2; } = 1; version W { void NEW(int) = 
 	if got := copies(r.Unit); got != "P" {
 		t.Errorf("copies: %s", got)
 	}
+	for _, d := range r.Unit.Imports[0].Decls {
+		if d.Kind == ir.Program && len(d.Program.Versions[0].Procs) != 1 {
+			t.Error("the included program has the procedure too")
+		}
+	}
+	for _, f := range compileFiles(t, Options{}, map[string]string{
+		"base/base.x": amendBase, "one/one.x": "#include \"base/base.x\"\nprogram P { version V { void ONE(int) = 2; } = 1; } = 300000;\n", "one/one.bind": "amend P",
+		"two/two.x": "#include \"base/base.x\"\nprogram P { version V { void TWO(int) = 2; } = 1; } = 300000;\n", "two/two.bind": "amend P",
+		"u/u.x": "#include \"one/one.x\"\n#include \"two/two.x\"\nconst C = 1;\n",
+	}, "u/u.x").Diags {
+		t.Errorf("one unit's procedure is in the other's version: %s", f.Message)
+	}
+}
+
+// TestCommentsNameTheTypeOfTheLinesBelow checks which comment counts: the last one above that names
+// an amended type, not one at the end of a line, and not across a definition.
+func TestCommentsNameTheTypeOfTheLinesBelow(t *testing.T) {
+	const lines = "amend op\namend stat\n"
+	for text, want := range map[string]string{
+		"/* stat has no part in this: it is op that gets */\nX = 9;":                    "op",
+		"/* In op: */\n/* In stat: */\nX = 9;":                                          "stat",
+		"/* In op: */\nOP_C = 3, /* not in stat */\nX = 9":                              "op",
+		"/* In op: */ OP_C = 3, /* In stat: */ X = 9":                                   "stat",
+		"/* In stat: */\nWORSE = 8;\n\n/* The next one, for opera. */\nX = 9;":          "stat",
+		"/* In op: */\nOP_C = 3;\n/* In stat: */\nWORSE = 8;\nconst Q = 1;\nX = 9;":     "",
+		"/* In argop: */\n/* In stat, */\n#define Q 1\nX = 9;\n/* In op: */\nOP_C = 3;": "stat",
+	} {
+		r := amendUnit(t, "#include \"base/base.x\"\n"+text+"\n", lines)
+		got := ""
+		if r.Unit != nil || len(r.Diags) == 1 && r.Diags[0].Rule == diag.AmendUnknown {
+			r = amendUnit(t, "#include \"base/base.x\"\nenum op { OP_FILL = 77 };\nenum stat { FILL = 78 };\n"+text+"\n", lines)
+			for _, name := range []string{"op", "stat"} {
+				for _, m := range find(t, r.Unit, name).Members {
+					if m.Name == "X" {
+						got = name
+					}
+				}
+			}
+		} else if r.Diags[0].Rule != diag.AmendWhich {
+			t.Errorf("%q: %v", text, places(r))
+		}
+		if got != want {
+			t.Errorf("%q: X is in %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestTwoReplacementsOfOneType includes two units that replace the same struct.
+func TestTwoReplacementsOfOneType(t *testing.T) {
+	files := map[string]string{
+		"base/base.x": amendBase,
+		"one/one.x":   "#include \"base/base.x\"\nstruct A_args { int x; int y; };\n", "one/one.bind": "replace A_args",
+		"two/two.x": "#include \"base/base.x\"\nstruct A_args { int x; hyper z; };\n", "two/two.bind": "replace A_args",
+		"u/u.x": "#include \"one/one.x\"\n#include \"two/two.x\"\nOP_C = 3;\ncase OP_C: int c;\n", "u/u.bind": "amend op\namend argop\n",
+		"three/three.x": "#include \"base/base.x\"\nstruct args { argop ops<>; int x; };\n", "three/three.bind": "replace args",
+		"four/four.x": "#include \"base/base.x\"\nstruct args { argop ops<>; int y; };\n", "four/four.bind": "replace args",
+		"w/w.x": "#include \"three/three.x\"\n#include \"four/four.x\"\nOP_C = 3;\ncase OP_C: int c;\n", "w/w.bind": "amend op\namend argop\n",
+		"v/v.x": "#include \"one/one.x\"\n#include \"two/two.x\"\nstruct A_args { int x; int y; hyper z; };\n", "v/v.bind": "replace A_args\n",
+	}
+	r := compileFiles(t, Options{}, files, "u/u.x")
+	if got := places(r); len(got) != 1 || got[0] != "amend-conflict u.bind:1, base.x:8: units one and two both amend A_args, or what it contains" || !strings.Contains(r.Diags[0].Help, "replace A_args") {
+		t.Errorf("%v", got)
+	}
+	r = compileFiles(t, Options{}, files, "w/w.x")
+	if got := places(r); len(got) != 1 || got[0] != "amend-conflict four.x:2, three.x:2, four.x:2: units three and four both replace args" {
+		t.Errorf("%v", got)
+	}
+	r = compileFiles(t, Options{}, files, "v/v.x")
+	if r.Unit == nil {
+		t.Fatal(places(r))
+	}
+	if f := find(t, r.Unit, "argop").Arms[0].Field.Type.Ref.Fields; len(f) != 3 {
+		t.Errorf("argop has A_args with %d fields", len(f))
+	}
 }
 
 // TestTheDefaultStaysLast adds an arm to a union whose last arm is the default.
@@ -246,6 +320,16 @@ func TestProposedLinesAreEnough(t *testing.T) {
 	}
 }
 
+// TestAProgramDeclaredAgainIsAnAddition checks that the finding proposes a line for a program too.
+func TestAProgramDeclaredAgainIsAnAddition(t *testing.T) {
+	for more, want := range map[string]string{"void MORE(args) = 2;": "amend P", "res DO(args) = 1; void MORE(args) = 2;": "replace P"} {
+		r := amendUnit(t, "#include \"base/base.x\"\nprogram P { version V { "+more+" } = 1; } = 300000;\n", "")
+		if len(r.Diags) != 1 || !strings.Contains(r.Diags[0].Help, `the line "`+want+`"`) {
+			t.Errorf("%s: %v", more, r.Diags)
+		}
+	}
+}
+
 // third compiles a unit that includes two extensions of base.
 func third(t *testing.T, one, two, text, lines string) *Result {
 	t.Helper()
@@ -289,6 +373,9 @@ func TestTwoExtensionsOfOneBase(t *testing.T) {
 		"unsaid": {extTwo, "struct user { args both; };", "", "amend-conflict both.x:3: units one and two both amend args, or what it contains"},
 	} {
 		r := third(t, extOne, x.two, x.text, x.lines)
+		if name == "unsaid" && r.Diags[0].Help != `to amend with both, add to the sidecar both.bind the line "amend argop" and the line "amend op"` {
+			t.Errorf("help: %s", r.Diags[0].Help)
+		}
 		if got := places(r); len(got) == 0 || got[0] != x.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, strings.Join(got, "\n     "), x.want)
 		}

@@ -2,6 +2,7 @@ package sema
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -95,7 +96,6 @@ func (a *amender) sees(d *ir.Decl) bool {
 
 // copy adds copies of the declarations with some names to the unit's files.
 func (a *amender) copy(names map[string]bool) {
-	a.ambiguous(names)
 	var files []*syntax.File
 	done := map[string]bool{}
 	for _, b := range a.bases {
@@ -117,6 +117,7 @@ func (a *amender) copy(names map[string]bool) {
 		}
 	}
 	a.u.files = append(files, a.u.files...)
+	a.ambiguous(names)
 	for _, b := range a.bases {
 		for body, s := range b.scope.inner {
 			if s.decl.Of == nil {
@@ -207,8 +208,8 @@ func (a *amender) foreign(p part, names map[string]bool) {
 	}, func(*syntax.Def) {})
 }
 
-// ambiguous reports names that the unit uses, that two included units have amended, and that the
-// unit does not amend itself.
+// ambiguous reports names in the unit and its copies that mean two types: two included units have
+// amended them, and the unit itself has not.
 func (a *amender) ambiguous(names map[string]bool) {
 	by := map[string]*symbol{}
 	clash := map[string]*symbol{}
@@ -230,14 +231,47 @@ func (a *amender) ambiguous(names map[string]bool) {
 	for _, f := range a.u.files {
 		for _, d := range f.Defs {
 			d.Walk(func(t *syntax.Type) {
-				if s := clash[t.Name]; s != nil && t.Kind == syntax.Named {
-					delete(clash, t.Name)
-					a.report(diag.New(diag.AmendConflict, t.Span, "units %s and %s both amend %s, or what it contains", by[t.Name].decl.Import.Unit, s.decl.Import.Unit, t.Name).
-						Helpf("amend with both: for the enums and unions that both amend, add lines amend NAME to the sidecar %s", a.u.sidecar(f.Source)))
+				s := clash[t.Name]
+				if s == nil || t.Kind != syntax.Named {
+					return
 				}
+				delete(clash, t.Name)
+				at := t.Span
+				if a.u.amended.copied[f] {
+					at = a.u.side.bind.Amends[0].Pos
+				}
+				r := diag.New(diag.AmendConflict, at, "units %s and %s both amend %s, or what it contains", by[t.Name].decl.Import.Unit, s.decl.Import.Unit, t.Name)
+				if at != t.Span {
+					r = r.With(t.Span, "used here")
+				}
+				a.report(r.Helpf("to amend with both, add to the sidecar %s the line \"%s\"", a.u.sidecar(f.Source), strings.Join(a.shared(), "\" and the line \"")))
 			}, func(*syntax.Value) {}, func(*syntax.Def) {})
 		}
 	}
+}
+
+// shared returns the lines for what several included units amend.
+func (a *amender) shared() []string {
+	n, word := map[string]int{}, map[string]string{}
+	for _, b := range a.bases {
+		for name, ch := range b.amended.changes {
+			n[name]++
+			switch {
+			case ch.whole != nil: // the unit must declare both together
+				word[name] = "replace "
+			case word[name] == "":
+				word[name] = "amend "
+			}
+		}
+	}
+	var lines []string
+	for name, units := range n {
+		if units > 1 {
+			lines = append(lines, word[name]+name)
+		}
+	}
+	slices.Sort(lines)
+	return lines
 }
 
 // builds reports whether unit b imports the unit of a symbol.

@@ -34,7 +34,7 @@ func checkRedeclared(f *findings, u *unit) {
 func declaredByUnit(u *unit, s, other *symbol, unit string) diag.Diagnostic {
 	d := diag.New(diag.DuplicateName, s.span, "%s is already declared by unit %s", s.name, unit).With(other.span, "declared here")
 	kind := s.decl.Kind
-	if s.member != nil || other.member != nil || kind != other.decl.Kind || kind != ir.Enum && kind != ir.Union && kind != ir.Struct {
+	if s.member != nil || other.member != nil || kind != other.decl.Kind || kind == ir.Const || kind == ir.Typedef {
 		return d
 	}
 	line := "replace"
@@ -44,13 +44,18 @@ func declaredByUnit(u *unit, s, other *symbol, unit string) diag.Diagnostic {
 	return d.Helpf("rename one of the two; or, if this unit extends the protocol, add to the sidecar %s the line \"%s %s\"", u.sidecar(s.span.File), line, s.name)
 }
 
-// adds reports whether an enum or union has only members or cases that the included one lacks: it
-// is an addition, and not the whole type.
+// adds reports whether an enum, union or program has only members, cases or procedures that the
+// included one lacks: it is an addition, and not the whole declaration.
 func adds(def, to *syntax.Def) bool {
 	if def == nil || to == nil || def.Kind == syntax.Struct {
 		return false
 	}
 	have := map[string]bool{}
+	for _, v := range to.Versions {
+		for _, p := range v.Procs {
+			have[v.Name.Name+"."+p.Name.Name] = true
+		}
+	}
 	for _, m := range to.Members {
 		have[m.Name.Name] = true
 	}
@@ -67,6 +72,13 @@ func adds(def, to *syntax.Def) bool {
 	for _, a := range def.Arms {
 		for _, l := range a.Labels {
 			if have[l.Text] {
+				return false
+			}
+		}
+	}
+	for _, v := range def.Versions {
+		for _, p := range v.Procs {
+			if have[v.Name.Name+"."+p.Name.Name] {
 				return false
 			}
 		}

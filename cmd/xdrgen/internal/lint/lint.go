@@ -62,6 +62,11 @@ func Check(u *ir.Unit, b *ir.Bind, files []*source.File, o Options) []diag.Diagn
 		l.files[f] = true
 	}
 	l.badIgnores()
+	for _, i := range u.Imports {
+		for _, d := range i.Decls { // the unit can have copies, with the places of the originals
+			l.files[d.Pos.File] = false
+		}
+	}
 	for _, d := range u.Decls {
 		l.cost(d)
 		l.unions(d)
