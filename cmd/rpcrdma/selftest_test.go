@@ -64,7 +64,7 @@ func TestChildIsNotWaitedForBeyondItsTime(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := runChild(ctx, exec.Command(sh, "-c", "sleep 600")); !errors.Is(err, context.Canceled) {
+	if _, err := runChild(ctx, exec.Command(sh, "-c", "exec sleep 600")); !errors.Is(err, context.Canceled) {
 		t.Errorf("found %v", err)
 	}
 }
