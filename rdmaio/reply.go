@@ -36,7 +36,7 @@ func (r *request) Reply(m Message, done func(error)) {
 		r.failed = err // also if it was not recorded
 		r.req.Answer.Refuse = refuse
 	}
-	r.host.driver.PostReply(r.req)
+	r.host.driver.PostReply(r.req, r.host.conn.answerer.requests.Waiting())
 }
 
 // Drop implements oncrpc.Responder.
@@ -46,7 +46,7 @@ func (r *request) Drop(done func(error)) {
 			r.end.Dropped = true
 		}
 		r.req.Answer.Drop = true
-		r.host.driver.PostReply(r.req)
+		r.host.driver.PostReply(r.req, r.host.conn.answerer.requests.Waiting())
 	}
 }
 

@@ -3,6 +3,7 @@ package admission
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Places are the places at which the handlers of a server run: Most for all connections, and one
@@ -27,6 +28,7 @@ type Places[R any] struct {
 // Queue is the state of Places for one connection. The zero Queue is empty.
 type Queue[R any] struct {
 	running sync.WaitGroup // Requests that run or wait
+	length  atomic.Int32   // of waiting
 
 	// Guarded by Places.mu.
 	joined  bool // counted in Places.queues
@@ -59,6 +61,7 @@ func (p *Places[R]) Start(q *Queue[R], r *R) bool {
 		p.used++
 	default:
 		q.waiting = append(q.waiting, r)
+		q.length.Store(int32(len(q.waiting)))
 		if !q.listed {
 			q.listed = true
 			p.waiting = append(p.waiting, q)
@@ -144,6 +147,7 @@ func (p *Places[R]) RemoveAll(q *Queue[R], drop func(*R)) {
 	p.mu.Lock()
 	all := q.waiting
 	q.waiting = nil
+	q.length.Store(0)
 	if q.listed { // else Places would keep the connection's memory until a shared place is free
 		q.listed = false
 		p.waiting = slices.DeleteFunc(p.waiting, func(o *Queue[R]) bool { return o == q })
@@ -170,6 +174,10 @@ func (p *Places[R]) Leave(q *Queue[R]) {
 	}
 }
 
+// Waiting reports whether Requests wait in the Queue. The place of a handler that is about to
+// return goes to one of them.
+func (q *Queue[R]) Waiting() bool { return q.length.Load() > 0 }
+
 // pop removes and returns the first Request of a Queue, or nil.
 func (q *Queue[R]) pop() *R {
 	if len(q.waiting) == 0 {
@@ -177,5 +185,6 @@ func (q *Queue[R]) pop() *R {
 	}
 	r := q.waiting[0]
 	q.waiting[0], q.waiting = nil, q.waiting[1:]
+	q.length.Store(int32(len(q.waiting)))
 	return r
 }

@@ -271,3 +271,34 @@ func TestIdleGoroutinesRunLaterHandlersAndEnd(t *testing.T) {
 		goroutines(0, "at the end")
 	})
 }
+
+// A Queue reports whether Requests wait in it, until they run or are removed.
+func TestQueueReportsWaitingRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, q := newServer(t, 1), new(queue)
+		wants := func(when string, want bool) {
+			t.Helper()
+			if q.Waiting() != want {
+				t.Errorf("%s: found %t, want %t", when, !want, want)
+			}
+		}
+		wants("at first", false)
+		s.start(q, "own", true)
+		s.start(q, "shared", true)
+		wants("none waits", false)
+		s.start(q, "waits", false)
+		s.start(q, "waits too", false)
+		wants("two wait", true)
+		s.end("own", "waits")
+		wants("one waits", true)
+		s.end("shared", "waits too")
+		wants("all run", false)
+		s.start(q, "removed", false)
+		wants("one waits again", true)
+		s.RemoveAll(q, func(*request) {})
+		wants("it was removed", false)
+		s.end("waits")
+		s.end("waits too")
+		s.Leave(q)
+	})
+}

@@ -65,14 +65,19 @@ func (d *Driver) Unanswered() int { return int(d.requests.unanswered.Load()) }
 func (d *Driver) HadRequest() bool { return d.requests.begun.Load() }
 
 // PostReply posts the answer to a Request that BeginRequest counted. While others are not answered,
-// more answers are likely, and PostTogether waits for them.
-func (d *Driver) PostReply(r *engine.Request) {
+// more answers are likely, and PostTogether waits for them. If more are certain, because the
+// caller's goroutine runs the connection's next handler, another goroutine runs the engine when
+// this one waits, with all answers that were posted by then.
+func (d *Driver) PostReply(r *engine.Request, more bool) {
 	ev := engine.Event{Kind: engine.EventReply, Request: r}
-	if d.requests.unanswered.Add(-1) == 0 {
+	switch {
+	case d.requests.unanswered.Add(-1) == 0:
 		d.Post(ev)
-		return
+	case more:
+		d.Queue(ev)
+	default:
+		d.PostTogether(ev)
 	}
-	d.PostTogether(ev)
 }
 
 // StartDrain makes BeginRequest return false from now on. It reports whether all Requests are done:

@@ -58,11 +58,11 @@ func TestConnectionDrainsWithTheLastRequest(t *testing.T) {
 	if r.d.StartDrain(why) {
 		t.Error("idle with two Requests")
 	}
-	r.d.PostReply(new(engine.Request))
+	r.d.PostReply(new(engine.Request), false)
 	if n := len(r.events(engine.EventDrain)); n != 0 {
 		t.Errorf("%d times EventDrain with a Request that has not ended", n)
 	}
-	r.d.PostReply(new(engine.Request))
+	r.d.PostReply(new(engine.Request), false)
 	got := r.events(engine.EventDrain)
 	if len(got) != 1 || got[0].Err != why {
 		t.Fatalf("EventDrain: %v, want one with %v", got, why)
@@ -122,7 +122,7 @@ func TestStopWaitsForRequests(t *testing.T) {
 		if stopped {
 			t.Error("Stop did not wait for a Request")
 		}
-		r.d.PostReply(new(engine.Request))
+		r.d.PostReply(new(engine.Request), false)
 		synctest.Wait()
 		if !stopped {
 			t.Error("Stop waits although all Requests have ended")
