@@ -3,6 +3,7 @@ package sema
 import (
 	"path"
 	"path/filepath"
+	"regexp"
 	"sort"
 	"strings"
 
@@ -44,6 +45,12 @@ func (a *adviser) suggest(u *unit, d diag.Diagnostic, name string, fits func(*sy
 		if fits(s) {
 			names = append(names, s.name)
 		}
+	}
+	if d.Rule == diag.UndefinedType && foreignTypes[name] != "" {
+		return d.Helpf("%s", foreignTypes[name])
+	}
+	if d.Rule == diag.UndefinedConst && hexDigits.MatchString(name) {
+		return d.Helpf("a hexadecimal number begins with 0x: write 0x%s", name)
 	}
 	if n, ok := nearest(name, names); ok {
 		if s := u.lookup(n); s != nil {
@@ -190,3 +197,16 @@ func (a *adviser) nearestName(n bindNames, d diag.Diagnostic, name string) diag.
 	}
 	return d
 }
+
+// foreignTypes has help on types of other languages that files use and do not declare.
+var foreignTypes = map[string]string{
+	"boolean": "the XDR type is bool", "Boolean": "the XDR type is bool",
+	"byte": "write opaque NAME<> for bytes, or opaque NAME[N] for N bytes", "bytes": "write opaque NAME<>",
+	"blob": "write opaque NAME<>", "binary": "write opaque NAME<>",
+	"float32": "the XDR type is float", "float64": "the XDR type is double",
+	"integer": "the XDR type is int", "Integer": "the XDR type is int",
+	"text": "write string NAME<>", "String": "write string NAME<>", "str": "write string NAME<>",
+}
+
+// hexDigits matches a name that is probably a hexadecimal number without 0x.
+var hexDigits = regexp.MustCompile(`^[A-Fa-f][A-Fa-f0-9]*[0-9][A-Fa-f0-9]*$`)

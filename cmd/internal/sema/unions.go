@@ -20,6 +20,11 @@ func (r *resolver) fillUnion(s *symbol) {
 	case disc.Type.Kind == syntax.String || disc.Type.Kind == syntax.Opaque:
 		r.report(diag.New(diag.BadDiscriminant, disc.Span, "discriminant %s of union %s is %s", disc.Name.Name, s.name, disc.Type.Name))
 	default:
+		if disc.Name.Name == "" && disc.Type.Kind == syntax.Named {
+			r.report(diag.New(diag.SyntaxError, disc.Span, "found (%s), expected the type and the name of a discriminant in %s", disc.Type.Name, where).
+				Helpf("write switch (TYPE %s) if %[1]s is the name, or switch (%[1]s NAME) if it is the type", disc.Type.Name))
+			return
+		}
 		d.Disc = r.field(disc, where, seen)
 	}
 	if len(s.def.Arms) == 0 && !s.broken {

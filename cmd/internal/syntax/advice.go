@@ -89,6 +89,9 @@ func advise(d diag.Diagnostic, toks []token, k int, expected string) diag.Diagno
 		return d.Helpf("write a number, or the name of a constant or enum member")
 	case expected == ";" && t.is(":"):
 		return d.Helpf("XDR has no bit-fields: declare an integer, and its bits as constants")
+	case expected == ";" && (t.is("(") && tokenAt(toks, k+2).is(")") || t.is("{") && tokenAt(toks, k+2).is("}")) && tokenAt(toks, k+1).kind == tNumber:
+		n := tokenAt(toks, k+1).text
+		return d.Helpf("write a length between [ and ] or < and >: %s[%s] has exactly that length, %[1]s<%[2]s> at most", last.text, n)
 	case expected == ";" && t.is("("):
 		return d.Helpf("only procedures have parentheses: XDR has no functions and no pointers to them")
 	case expected == ";" && last.is("}") && typeWord(toks[0]) && t.kind == tIdent:
@@ -117,6 +120,8 @@ func (p *splitter) adviseJunk(d diag.Diagnostic) diag.Diagnostic {
 	switch {
 	case t.is("case"), t.is("default"):
 		return d.Helpf("write case VALUE: TYPE name; and move it into a union, or remove an extra } above")
+	case t.kind == tNumber && (next.kind == tKeyword || next.kind == tIdent) && alone(p.f.Text, t.start):
+		return d.Helpf("if it is the number of the line, remove it here and in the other lines")
 	case t.kind == tIdent && next.is("=") && (after.kind == tNumber || after.kind == tIdent):
 		return d.Helpf("declare a constant, const %s = %s;, or move it into an enum", t.text, after.text)
 	case t.kind == tIdent && next.is("("):

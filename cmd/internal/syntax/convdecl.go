@@ -35,7 +35,8 @@ func (c *converter) decl(g *gDecl, typedef bool) *Decl {
 		d.Span = d.Span.To(c.at(g.Open))
 		if d.Bound == nil {
 			c.broken = true
-			c.report(diag.New(diag.BadBound, c.at(g.Open), "[] has no length"))
+			c.report(diag.New(diag.BadBound, c.at(g.Open), "[] has no length").
+				Helpf("write a constant between [ and ], or <> for any length"))
 		}
 	case g.Angle.Value != "":
 		d.Shape, d.Bound = Variable, c.pointer(g.Max)

@@ -132,7 +132,11 @@ func (s *scanner) include(rest string, at source.Span) {
 		s.header(rest, at)
 		s.report(diag.New(diag.UnknownDirective, at, "#include of %s is ignored: only .x files in quotes are read", rest))
 	default:
-		s.report(diag.New(diag.BadDirective, at, "found #include %s, expected a file name in quotes", diag.Quote(rest)))
+		d := diag.New(diag.BadDirective, at, "found #include %s, expected a file name in quotes", diag.Quote(rest))
+		if bare := strings.Trim(rest, "'`\"\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb"); strings.HasSuffix(bare, ".x") {
+			d = d.Helpf("write #include \"%s\"", bare)
+		}
+		s.report(d)
 	}
 }
 

@@ -94,6 +94,8 @@ func (s *scanner) next() {
 	case c == dosEnd && len(bytes.Trim(s.text[start:], dosBlanks)) == 0:
 		s.pos = len(s.text)
 		return
+	case s.fresh && pageBreak(s):
+		return
 	case c == '%' && s.fresh:
 		s.pos = lineEnd(s.text, start)
 		s.percentLine(start, s.pos)
@@ -157,6 +159,14 @@ func (s *scanner) badCharacter() {
 		}
 		s.pos += k
 	}
+	if s.pos-start > 1 && r == '.' && len(s.toks) > 0 && s.toks[len(s.toks)-1].end == start && isDigit(s.peek(0)) {
+		for isDigit(s.peek(0)) {
+			s.pos++
+		}
+		s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "%s after a number is not part of XDR", s.text[start:s.pos]).
+			Helpf("XDR has no ranges: write each value, in a union with a case for each"))
+		return
+	}
 	if s.pos-start > 1 && r == '.' {
 		s.report(diag.New(diag.BadCharacter, s.span(start, s.pos), "%s is not part of XDR", s.text[start:s.pos]).
 			Helpf("write what the dots stand for"))
@@ -172,6 +182,8 @@ func (s *scanner) badCharacter() {
 		d = d.Helpf("write a space").Replace(d.Span, " ")
 	case ok:
 		d = d.Helpf("write %c", c).Replace(d.Span, string(c))
+	case r == '?':
+		d = d.Helpf("remove it; for data that may be absent, write a * before the name, as in int *a")
 	}
 	if ok && strings.IndexByte("{}()[]<>;:,=*", c) >= 0 { // it counts as c: nothing else is missing
 		s.toks = append(s.toks, token{tPunct, start, s.pos, string(c)})
