@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
-func TestFaults(t *testing.T) {
+func TestFaultsNameTheirPlace(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		offset int
@@ -182,7 +182,7 @@ func FuzzAppendString(f *testing.F) {
 }
 
 // Texts of a peer have no character that a terminal obeys, and keep their value (RFC 8259 §7).
-func TestPrintable(t *testing.T) {
+func TestTextsOfAPeerArePrintable(t *testing.T) {
 	for text, want := range map[string]string{
 		"{\n  \"é 😀 \u3000\": [1,\t2]\r\n}":  "{\n  \"é 😀 \u3000\": [1,\t2]\r\n}",
 		"\"a\x7f\u009b31mred\u009b0m\"":      `"a\u007f\u009b31mred\u009b0m"`,
@@ -201,7 +201,7 @@ func TestPrintable(t *testing.T) {
 	}
 }
 
-func TestPosition(t *testing.T) {
+func TestPositionHasLineAndColumn(t *testing.T) {
 	text := []byte("ab\né😀x\n")
 	for off, want := range map[int][2]int{0: {1, 1}, 2: {1, 3}, 3: {2, 1}, 5: {2, 2}, 9: {2, 3}, 11: {3, 1}, 99: {3, 1}} {
 		if line, column := Position(text, off); line != want[0] || column != want[1] {
@@ -210,7 +210,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-func TestDescribe(t *testing.T) {
+func TestDescribeNamesEachValue(t *testing.T) {
 	long := strings.Repeat("é", 40)
 	r, err := NewReader([]byte(`[{}, [], "a\n", -1.5, true, null, "` + long + `"]`))
 	if err != nil {
@@ -226,9 +226,8 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// TestGrowth checks that the work is linear where each level of a nesting is skipped before it
-// is read.
-func TestGrowth(t *testing.T) {
+// The work is linear where each level of a nesting is skipped before it is read.
+func TestWorkIsLinearInTheNesting(t *testing.T) {
 	_, err := growth.Linear(1000, func(n int) func() int {
 		one := strings.Repeat(`{"a":[`, 1000) + strings.Repeat(`]}`, 1000)
 		text := []byte("[" + strings.Repeat(one+",", n/50) + "0]")

@@ -52,7 +52,7 @@ func parse(t *testing.T, b []byte) (packets []packet) {
 }
 
 // The bytes of both directions are segments in their order, at most as long as they may be.
-func TestRecord(t *testing.T) {
+func TestBytesOfBothDirectionsAreSegments(t *testing.T) {
 	for _, initiator := range []bool{true, false} {
 		a, b := net.Pipe()
 		go func() { // the other end answers each word of 5 bytes
@@ -101,7 +101,7 @@ func TestRecord(t *testing.T) {
 }
 
 // Each connection has an interface and an address of its own.
-func TestConnections(t *testing.T) {
+func TestEachConnectionHasItsInterface(t *testing.T) {
 	var out bytes.Buffer
 	file := pcapng.NewFile(&out, 0)
 	for _, name := range []string{"first", "second"} {
@@ -159,7 +159,7 @@ func TestWriteError(t *testing.T) {
 
 // Read returns the segments that were written. Files that are cut off, or of another kind, are
 // errors.
-func TestRead(t *testing.T) {
+func TestReadReturnsWhatWasWritten(t *testing.T) {
 	var out bytes.Buffer
 	file := pcapng.NewFile(&out, 0)
 	first, second := file.Connection("first"), file.Connection("second")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestPoly(t *testing.T) {
+func TestGeneratorIsEthernetsBackwards(t *testing.T) {
 	if got := reverse32(Poly); got != reversed {
 		t.Errorf("Poly reversed is %#x, the constant is %#x", got, uint32(reversed))
 	}
@@ -29,7 +29,7 @@ var segments = []struct{ name, hex string }{
 	{"Read_Response", "010f0020 0123456789abcdef 00000012 ffff0000 00000000 8081828384858687 2559ef79"},
 }
 
-func TestSegments(t *testing.T) {
+func TestSegmentsHaveTheirCRC(t *testing.T) {
 	for _, s := range segments {
 		b, err := hex.DecodeString(strings.ReplaceAll(s.hex, " ", ""))
 		if err != nil {
@@ -52,7 +52,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
+func TestChecksumHasKnownValues(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		want uint32
@@ -71,7 +71,7 @@ func TestValues(t *testing.T) {
 
 // The register values that other descriptions of this CRC give: those after a segment and its
 // CRC, in both orders of the bits.
-func TestResidue(t *testing.T) {
+func TestRegistersAreThoseOfOtherDescriptions(t *testing.T) {
 	if got := ^uint32(Residue); got != 0x46af6449 || reverse32(got) != 0x9226f562 {
 		t.Errorf("register %#08x, reversed %#08x", got, reverse32(got))
 	}
@@ -86,7 +86,7 @@ func random(seed uint64, n int) []byte {
 	return b
 }
 
-func TestAllocations(t *testing.T) {
+func TestChecksumAllocatesNothing(t *testing.T) {
 	b := random(3, 4099)
 	if n := testing.AllocsPerRun(100, func() { Update(1, b) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)

@@ -51,7 +51,7 @@ func derive(g uint32) constants {
 	}
 }
 
-func TestConstants(t *testing.T) {
+func TestFoldingFollowsFromTheGenerator(t *testing.T) {
 	if got := derive(Poly); got != folding {
 		t.Errorf("folding is\n%#x, by arithmetic it is\n%#x", folding, got)
 	}

@@ -60,7 +60,7 @@ func TestLengthsAndAlignments(t *testing.T) {
 	}
 }
 
-func TestSplits(t *testing.T) {
+func TestChecksumOfPartsIsTheWholes(t *testing.T) {
 	b := random(2, 5000)
 	want := bitwise(b)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -59,7 +59,7 @@ var vectors = []vector{
 	},
 }
 
-func TestVectors(t *testing.T) { // R336 to R338, R359
+func TestSegmentsAreReadBack(t *testing.T) { // R336 to R338, R359
 	for _, v := range vectors {
 		t.Run(v.name, func(t *testing.T) {
 			wire := unhex(t, v.wire)
@@ -128,7 +128,7 @@ func TestAppendRefuses(t *testing.T) {
 }
 
 // Every prefix of a segment is refused as Truncated.
-func TestTruncated(t *testing.T) {
+func TestTruncatedSegmentIsRefused(t *testing.T) {
 	for _, v := range vectors {
 		wire := unhex(t, v.wire)
 		for n := range wire {
@@ -227,7 +227,7 @@ func TestErrorText(t *testing.T) {
 	}
 }
 
-func TestAllocations(t *testing.T) {
+func TestCodecAllocatesNothing(t *testing.T) {
 	buf := make([]byte, 0, MaxWire)
 	payload := make([]byte, 1000)
 	var s Stream

@@ -31,7 +31,7 @@ func control(words uint8) func(*Header) { return func(h *Header) { h.CLEN = word
 
 const top = 1<<32 - 1
 
-func TestStream(t *testing.T) {
+func TestSegmentsFollowEachOther(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		read *Read
@@ -215,7 +215,7 @@ func TestStreamOpen(t *testing.T) {
 }
 
 // §3.4 Order: its own example, and serial arithmetic.
-func TestWaits(t *testing.T) {
+func TestOrderOfReadsIsKept(t *testing.T) {
 	for _, tc := range []struct {
 		number  uint32
 		order   uint16
