@@ -34,7 +34,7 @@ func (t *Ticket) Admit(n int, w *Waiter) bool {
 	case t.admitted:
 	case n >= 0 && t.share.take(n):
 		t.admitted, t.reply = true, n
-	case b.reserve.first == nil && b.free() > 0:
+	case b.free() > 0: // so none waits for it
 		t.enter()
 	default:
 		if w != nil {
