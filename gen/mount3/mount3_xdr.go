@@ -34,20 +34,11 @@ const (
 // Handle is typedef fhandle3.
 type Handle []byte
 
-// The bounds of Handle in bytes: least and largest size on the wire, memory for each byte of input.
-const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
-
 // DirPath is typedef dirpath.
 type DirPath []byte
 
-// The bounds of DirPath in bytes: least and largest size on the wire, memory for each byte of input.
-const DirPathMinSize, DirPathMaxSize, DirPathAmplification = 4, 1028, 1
-
 // Name is typedef name.
 type Name []byte
-
-// The bounds of Name in bytes: least and largest size on the wire, memory for each byte of input.
-const NameMinSize, NameMaxSize, NameAmplification = 4, 260, 1
 
 // Status is enum mountstat3.
 type Status int32
@@ -66,17 +57,11 @@ const (
 	StatusServerfault Status = 10006 // MNT3ERR_SERVERFAULT: A failure on the server
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // MountResOK is struct mountres3_ok.
 type MountResOK struct {
 	Handle      Handle  `xdr:"fhandle"`
 	AuthFlavors []int32 `xdr:"auth_flavors"`
 }
-
-// The bounds of MountResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MountResOKMinSize, MountResOKAmplification = 8, 1
 
 // MountRes is union mountres3, with the arm that Status selects.
 type MountRes struct {
@@ -84,14 +69,8 @@ type MountRes struct {
 	OK     MountResOK `xdr:"mountinfo,case=0"`          // if Status is StatusOK
 }
 
-// The bounds of MountRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MountResMinSize, MountResAmplification = 4, 1
-
 // Mounts is typedef mountlist.
 type Mounts []Mount
-
-// The bounds of Mounts in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MountsMinSize, MountsAmplification = 4, 12
 
 // Mount is one element of the linked list of struct mountbody, without the pointer to the next.
 type Mount struct {
@@ -99,32 +78,17 @@ type Mount struct {
 	Directory DirPath `xdr:"ml_directory,string"`
 }
 
-// The bounds of Mount in bytes: least and largest size on the wire, memory for each byte of input.
-const MountMinSize, MountMaxSize, MountAmplification = 8, 1288, 1
-
 // MountList is the linked list that struct mountbody is on the wire, of one element or more.
 type MountList []Mount
-
-// The bounds of MountList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MountListMinSize, MountListAmplification = 12, 16
 
 // Groups is typedef groups.
 type Groups []Name
 
-// The bounds of Groups in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const GroupsMinSize, GroupsAmplification = 4, 8
-
 // GroupList is the linked list that struct groupnode is on the wire, of one element or more.
 type GroupList []Name
 
-// The bounds of GroupList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const GroupListMinSize, GroupListAmplification = 8, 12
-
 // Exports is typedef exports.
 type Exports []Export
-
-// The bounds of Exports in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ExportsMinSize, ExportsAmplification = 4, 12
 
 // Export is one element of the linked list of struct exportnode, without the pointer to the next.
 type Export struct {
@@ -132,96 +96,74 @@ type Export struct {
 	Groups Groups  `xdr:"ex_groups,node=0:gr_name,string"`
 }
 
-// The bounds of Export in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ExportMinSize, ExportAmplification = 8, 6
-
 // ExportList is the linked list that struct exportnode is on the wire, of one element or more.
 type ExportList []Export
 
-// The bounds of ExportList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ExportListMinSize, ExportListAmplification = 12, 16
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	HandleMinSize, HandleMaxSize, HandleAmplification    = 4, 68, 1
+	DirPathMinSize, DirPathMaxSize, DirPathAmplification = 4, 1028, 1
+	NameMinSize, NameMaxSize, NameAmplification          = 4, 260, 1
+	StatusFixedSize                                      = 4
+	MountResOKMinSize, MountResOKAmplification           = 8, 1
+	MountResMinSize, MountResAmplification               = 4, 1
+	MountsMinSize, MountsAmplification                   = 4, 12
+	MountMinSize, MountMaxSize, MountAmplification       = 8, 1288, 1
+	MountListMinSize, MountListAmplification             = 12, 16
+	GroupsMinSize, GroupsAmplification                   = 4, 8
+	GroupListMinSize, GroupListAmplification             = 8, 12
+	ExportsMinSize, ExportsAmplification                 = 4, 12
+	ExportMinSize, ExportAmplification                   = 8, 6
+	ExportListMinSize, ExportListAmplification           = 12, 16
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Handle) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Handle) XDRMaxSize() int { return HandleMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Handle) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Handle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Handle) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Handle) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Handle) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Handle) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Handle) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Handle) ResetXDR()                             { *v = nil }
+func (v Handle) String() string                         { return text.String(&v, "fhandle3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "mount3.Handle:").End(codec.PutCounted(b, off, *v, 64))
 }
-
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "mount3.Handle:").End(codec.GetOpaque(d, b, off, 64, v))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Handle) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v Handle) String() string { return text.String(&v, "fhandle3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *DirPath) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
-func (*DirPath) XDRMaxSize() int { return DirPathMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *DirPath) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *DirPath) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DirPath) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DirPath) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DirPath) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *DirPath) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *DirPath) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (*DirPath) XDRMaxSize() int                         { return DirPathMaxSize }
+func (v *DirPath) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *DirPath) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DirPath) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DirPath) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DirPath) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DirPath) ResetXDR()                             { *v = nil }
+func (v DirPath) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirPath) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 1024, "mount3.DirPath:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 1024, "mount3.DirPath:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.DirPath:")
@@ -242,46 +184,30 @@ func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DirPath) ResetXDR() { *v = nil }
-
-// String returns the bytes as a string.
-func (v DirPath) String() string { return string(v) }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Name) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
-func (*Name) XDRMaxSize() int { return NameMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Name) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Name) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Name) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Name) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Name) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Name) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (*Name) XDRMaxSize() int                         { return NameMaxSize }
+func (v *Name) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Name) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Name) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Name) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Name) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Name) ResetXDR()                             { *v = nil }
+func (v Name) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "mount3.Name:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "mount3.Name:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Name:")
@@ -301,12 +227,6 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n))
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Name) ResetXDR() { *v = nil }
-
-// String returns the bytes as a string.
-func (v Name) String() string { return string(v) }
 
 // String returns the XDR name of v, such as MNT3_OK. Without a name, it is mountstat3(NUMBER).
 func (v Status) String() string {
@@ -343,45 +263,28 @@ func (v Status) Valid() bool {
 		v == 10004 || v == 10006
 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int  { return 4 }
-func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Status) XDRSize() int                          { return 4 }
+func (*Status) XDRMaxSize() int                         { return StatusFixedSize }
+func (v *Status) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "mount3.Status:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "mount3.Status:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Status:")
@@ -395,33 +298,21 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MountResOK) XDRSize() int { return 8 + xdr.Padded(len(v.Handle)) + 4*len(v.AuthFlavors) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MountResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MountResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *MountResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MountResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MountResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MountResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MountResOK) ResetXDR() {
+	v.Handle = nil
+	v.AuthFlavors = v.AuthFlavors[:0]
 }
-func (v *MountResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MountResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MountResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v MountResOK) String() string { return text.String(&v, "mountres3_ok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -439,7 +330,6 @@ func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error
 	off = codec.PutWords(b, off, v.AuthFlavors)
 	return off, nil
 }
-
 func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, 64, &v.Handle); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:Handle")
@@ -459,16 +349,7 @@ func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MountResOK) ResetXDR() {
-	v.Handle = nil
-	v.AuthFlavors = v.AuthFlavors[:0]
-}
-
-// String returns v as text, for logs.
-func (v MountResOK) String() string { return text.String(&v, "mountres3_ok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MountRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -478,28 +359,23 @@ func (v *MountRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MountRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
+}
+func (v *MountRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MountRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MountRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MountRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MountRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		v.OK.ResetXDR()
+	default:
 	}
-	return codec.Encoded(e, off, err)
+	v.Status = 0
 }
-func (v *MountRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MountRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MountRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MountRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v MountRes) String() string { return text.String(&v, "mountres3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -514,7 +390,6 @@ func (v *MountRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *MountRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -532,20 +407,7 @@ func (v *MountRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MountRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-	}
-	v.Status = 0
-}
-
-// String returns v as text, for logs.
-func (v MountRes) String() string { return text.String(&v, "mountres3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Mounts) XDRSize() int {
 	n := 4 + 12*len(*v)
 	for i := range *v {
@@ -553,28 +415,16 @@ func (v *Mounts) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mounts) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Mounts) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Mounts) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Mounts) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Mounts) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Mounts) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Mounts) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Mounts) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Mounts) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Mounts) ResetXDR()                             { *v = (*v)[:0] }
+func (v Mounts) String() string                         { return text.String(&v, "mountlist") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -606,7 +456,6 @@ func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Mounts:")
@@ -667,31 +516,16 @@ func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mounts) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Mounts) String() string { return text.String(&v, "mountlist") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Mount) XDRSize() int  { return 8 + xdr.Padded(len(v.HostName)) + xdr.Padded(len(v.Directory)) }
-func (*Mount) XDRMaxSize() int { return MountMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Mount) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Mount) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Mount) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Mount) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Mount) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Mount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Mount) XDRSize() int                          { return 8 + xdr.Padded(len(v.HostName)) + xdr.Padded(len(v.Directory)) }
+func (*Mount) XDRMaxSize() int                         { return MountMaxSize }
+func (v *Mount) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Mount) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Mount) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Mount) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Mount) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Mount) ResetXDR()                             { *v = Mount{} }
+func (v Mount) String() string                         { return text.String(&v, "mountbody") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -712,7 +546,6 @@ func (v *Mount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Directory)
 	return off, nil
 }
-
 func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Mount:HostName")
@@ -748,14 +581,11 @@ func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
+func (v *Mount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mount) ResetXDR() { *v = Mount{} }
-
-// String returns v as text, for logs.
-func (v Mount) String() string { return text.String(&v, "mountbody") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MountList) XDRSize() int {
 	n := 4 * len(*v)
 	for i := range *v {
@@ -763,28 +593,13 @@ func (v *MountList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *MountList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *MountList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MountList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MountList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MountList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *MountList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *MountList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *MountList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MountList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MountList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MountList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MountList) ResetXDR()                             { *v = (*v)[:0] }
+func (v MountList) String() string                         { return text.String(&v, "mountbody") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -812,7 +627,6 @@ func (v *MountList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	off += 4
 	return off, nil
 }
-
 func (v *MountList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -839,14 +653,11 @@ func (v *MountList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *MountList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MountList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v MountList) String() string { return text.String(&v, "mountbody") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Groups) XDRSize() int {
 	n := 4 + 8*len(*v)
 	for i := range *v {
@@ -854,28 +665,13 @@ func (v *Groups) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Groups) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Groups) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Groups) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Groups) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Groups) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Groups) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *Groups) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Groups) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Groups) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Groups) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Groups) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Groups) ResetXDR()                             { *v = (*v)[:0] }
+func (v Groups) String() string                         { return text.String(&v, "groups,node=0:gr_name,string") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Groups) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -900,7 +696,6 @@ func (v *Groups) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Groups:")
@@ -944,14 +739,11 @@ func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *Groups) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Groups) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Groups) String() string { return text.String(&v, "groups,node=0:gr_name,string") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *GroupList) XDRSize() int {
 	n := 8 * len(*v)
 	for i := range *v {
@@ -959,28 +751,13 @@ func (v *GroupList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *GroupList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *GroupList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GroupList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GroupList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GroupList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *GroupList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *GroupList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *GroupList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GroupList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GroupList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GroupList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GroupList) ResetXDR()                             { *v = (*v)[:0] }
+func (v GroupList) String() string                         { return text.String(&v, "groupnode,node=0:gr_name,string") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GroupList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1013,7 +790,6 @@ func (v *GroupList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *GroupList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -1053,14 +829,11 @@ func (v *GroupList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *GroupList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GroupList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v GroupList) String() string { return text.String(&v, "groupnode,node=0:gr_name,string") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Exports) XDRSize() int {
 	n := 4 + 12*len(*v)
 	for i := range *v {
@@ -1071,28 +844,16 @@ func (v *Exports) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Exports) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Exports) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Exports) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Exports) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Exports) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Exports) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Exports) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Exports) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Exports) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Exports) ResetXDR()                             { *v = (*v)[:0] }
+func (v Exports) String() string                         { return text.String(&v, "exports") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1137,7 +898,6 @@ func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Exports:")
@@ -1222,13 +982,7 @@ func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Exports) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Exports) String() string { return text.String(&v, "exports") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Export) XDRSize() int {
 	n := 8 + xdr.Padded(len(v.Dir)) + 8*len(v.Groups)
 	for i := range v.Groups {
@@ -1236,28 +990,16 @@ func (v *Export) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Export) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Export) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Export) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Export) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Export) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Export) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Export) ResetXDR() {
+	v.Dir = nil
+	v.Groups = v.Groups[:0]
 }
-func (v *Export) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Export) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Export) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Export) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Export) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v Export) String() string { return text.String(&v, "exportnode") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Export) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1291,7 +1033,6 @@ func (v *Export) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "mount3.Export:Dir")
@@ -1351,17 +1092,11 @@ func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	v.Groups = v.Groups[:i]
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Export) ResetXDR() {
-	v.Dir = nil
-	v.Groups = v.Groups[:0]
+func (v *Export) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v Export) String() string { return text.String(&v, "exportnode") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ExportList) XDRSize() int {
 	n := 4 * len(*v)
 	for i := range *v {
@@ -1369,28 +1104,13 @@ func (v *ExportList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ExportList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ExportList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ExportList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ExportList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ExportList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ExportList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *ExportList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ExportList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ExportList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ExportList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ExportList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ExportList) ResetXDR()                             { *v = (*v)[:0] }
+func (v ExportList) String() string                         { return text.String(&v, "exportnode") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExportList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1418,7 +1138,6 @@ func (v *ExportList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error
 	off += 4
 	return off, nil
 }
-
 func (v *ExportList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -1445,9 +1164,6 @@ func (v *ExportList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	*v = (*v)[:i]
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ExportList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v ExportList) String() string { return text.String(&v, "exportnode") }
+func (v *ExportList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}

@@ -61,80 +61,41 @@ const (
 // Filename is typedef filename3.
 type Filename []byte
 
-// The bounds of Filename in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const FilenameMinSize, FilenameAmplification = 4, 1
-
 // Path is typedef nfspath3.
 type Path []byte
-
-// The bounds of Path in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PathMinSize, PathAmplification = 4, 1
 
 // FileID is typedef fileid3.
 type FileID uint64
 
-// FileIDFixedSize is the size of every FileID on the wire, in bytes.
-const FileIDFixedSize = 8
-
 // Cookie is typedef cookie3.
 type Cookie uint64
-
-// CookieFixedSize is the size of every Cookie on the wire, in bytes.
-const CookieFixedSize = 8
 
 // CookieVerf is typedef cookieverf3.
 type CookieVerf [8]byte
 
-// CookieVerfFixedSize is the size of every CookieVerf on the wire, in bytes.
-const CookieVerfFixedSize = 8
-
 // CreateVerf is typedef createverf3.
 type CreateVerf [8]byte
-
-// CreateVerfFixedSize is the size of every CreateVerf on the wire, in bytes.
-const CreateVerfFixedSize = 8
 
 // WriteVerf is typedef writeverf3.
 type WriteVerf [8]byte
 
-// WriteVerfFixedSize is the size of every WriteVerf on the wire, in bytes.
-const WriteVerfFixedSize = 8
-
 // UID is typedef uid3.
 type UID uint32
-
-// UIDFixedSize is the size of every UID on the wire, in bytes.
-const UIDFixedSize = 4
 
 // GID is typedef gid3.
 type GID uint32
 
-// GIDFixedSize is the size of every GID on the wire, in bytes.
-const GIDFixedSize = 4
-
 // Size is typedef size3.
 type Size uint64
-
-// SizeFixedSize is the size of every Size on the wire, in bytes.
-const SizeFixedSize = 8
 
 // Offset is typedef offset3.
 type Offset uint64
 
-// OffsetFixedSize is the size of every Offset on the wire, in bytes.
-const OffsetFixedSize = 8
-
 // Mode is typedef mode3.
 type Mode uint32
 
-// ModeFixedSize is the size of every Mode on the wire, in bytes.
-const ModeFixedSize = 4
-
 // Count is typedef count3.
 type Count uint32
-
-// CountFixedSize is the size of every Count on the wire, in bytes.
-const CountFixedSize = 4
 
 // Status is enum nfsstat3.
 type Status int32
@@ -172,9 +133,6 @@ const (
 	StatusJukebox     Status = 10008 // NFS3ERR_JUKEBOX
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // FileType is enum ftype3.
 type FileType int32
 
@@ -189,34 +147,22 @@ const (
 	FileTypeFifo FileType = 7 // NF3FIFO
 )
 
-// FileTypeFixedSize is the size of every FileType on the wire, in bytes.
-const FileTypeFixedSize = 4
-
 // SpecData is struct specdata3.
 type SpecData struct {
 	Specdata1 uint32 `xdr:"specdata1"`
 	Specdata2 uint32 `xdr:"specdata2"`
 }
 
-// SpecDataFixedSize is the size of every SpecData on the wire, in bytes.
-const SpecDataFixedSize = 8
-
 // Handle is struct nfs_fh3.
 type Handle struct {
 	Data []byte `xdr:"data"`
 }
-
-// The bounds of Handle in bytes: least and largest size on the wire, memory for each byte of input.
-const HandleMinSize, HandleMaxSize, HandleAmplification = 4, 68, 1
 
 // Time is struct nfstime3.
 type Time struct {
 	Seconds  uint32 `xdr:"seconds"`
 	Nseconds uint32 `xdr:"nseconds"`
 }
-
-// TimeFixedSize is the size of every Time on the wire, in bytes.
-const TimeFixedSize = 8
 
 // Attr is struct fattr3.
 type Attr struct {
@@ -235,17 +181,11 @@ type Attr struct {
 	Ctime  Time     `xdr:"ctime"`
 }
 
-// AttrFixedSize is the size of every Attr on the wire, in bytes.
-const AttrFixedSize = 84
-
 // PostOpAttr is union post_op_attr, with the arm that AttributesFollow selects.
 type PostOpAttr struct {
 	AttributesFollow bool `xdr:"attributes_follow,switch,case=0"` // selects the arm
 	Attributes       Attr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
-
-// The bounds of PostOpAttr in bytes: least and largest size on the wire.
-const PostOpAttrMinSize, PostOpAttrMaxSize = 4, 88
 
 // WccAttr is struct wcc_attr.
 type WccAttr struct {
@@ -254,17 +194,11 @@ type WccAttr struct {
 	Ctime Time `xdr:"ctime"`
 }
 
-// WccAttrFixedSize is the size of every WccAttr on the wire, in bytes.
-const WccAttrFixedSize = 24
-
 // PreOpAttr is union pre_op_attr, with the arm that AttributesFollow selects.
 type PreOpAttr struct {
 	AttributesFollow bool    `xdr:"attributes_follow,switch,case=0"` // selects the arm
 	Attributes       WccAttr `xdr:"attributes,case=1"`               // if AttributesFollow is true
 }
-
-// The bounds of PreOpAttr in bytes: least and largest size on the wire.
-const PreOpAttrMinSize, PreOpAttrMaxSize = 4, 28
 
 // WccData is struct wcc_data.
 type WccData struct {
@@ -272,17 +206,11 @@ type WccData struct {
 	After  PostOpAttr `xdr:"after"`
 }
 
-// The bounds of WccData in bytes: least and largest size on the wire.
-const WccDataMinSize, WccDataMaxSize = 8, 116
-
 // PostOpHandle is union post_op_fh3, with the arm that HandleFollows selects.
 type PostOpHandle struct {
 	HandleFollows bool   `xdr:"handle_follows,switch,case=0"` // selects the arm
 	Handle        Handle `xdr:"handle,case=1"`                // if HandleFollows is true
 }
-
-// The bounds of PostOpHandle in bytes: least and largest size on the wire, memory for each byte of input.
-const PostOpHandleMinSize, PostOpHandleMaxSize, PostOpHandleAmplification = 4, 72, 1
 
 // TimeHow is enum time_how.
 type TimeHow int32
@@ -294,17 +222,11 @@ const (
 	TimeHowSetToClientTime TimeHow = 2 // SET_TO_CLIENT_TIME
 )
 
-// TimeHowFixedSize is the size of every TimeHow on the wire, in bytes.
-const TimeHowFixedSize = 4
-
 // SetMode is union set_mode3, with the arm that SetIt selects.
 type SetMode struct {
 	SetIt bool `xdr:"set_it,switch,default"` // selects the arm
 	Mode  Mode `xdr:"mode,case=1"`           // if SetIt is true
 }
-
-// The bounds of SetMode in bytes: least and largest size on the wire.
-const SetModeMinSize, SetModeMaxSize = 4, 8
 
 // SetUID is union set_uid3, with the arm that SetIt selects.
 type SetUID struct {
@@ -312,17 +234,11 @@ type SetUID struct {
 	UID   UID  `xdr:"uid,case=1"`            // if SetIt is true
 }
 
-// The bounds of SetUID in bytes: least and largest size on the wire.
-const SetUIDMinSize, SetUIDMaxSize = 4, 8
-
 // SetGID is union set_gid3, with the arm that SetIt selects.
 type SetGID struct {
 	SetIt bool `xdr:"set_it,switch,default"` // selects the arm
 	GID   GID  `xdr:"gid,case=1"`            // if SetIt is true
 }
-
-// The bounds of SetGID in bytes: least and largest size on the wire.
-const SetGIDMinSize, SetGIDMaxSize = 4, 8
 
 // SetSize is union set_size3, with the arm that SetIt selects.
 type SetSize struct {
@@ -330,26 +246,17 @@ type SetSize struct {
 	Size  Size `xdr:"size,case=1"`           // if SetIt is true
 }
 
-// The bounds of SetSize in bytes: least and largest size on the wire.
-const SetSizeMinSize, SetSizeMaxSize = 4, 12
-
 // SetAtime is union set_atime, with the arm that SetIt selects.
 type SetAtime struct {
 	SetIt TimeHow `xdr:"set_it,switch,default"` // selects the arm
 	Atime Time    `xdr:"atime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
 
-// The bounds of SetAtime in bytes: least and largest size on the wire.
-const SetAtimeMinSize, SetAtimeMaxSize = 4, 12
-
 // SetMtime is union set_mtime, with the arm that SetIt selects.
 type SetMtime struct {
 	SetIt TimeHow `xdr:"set_it,switch,default"` // selects the arm
 	Mtime Time    `xdr:"mtime,case=2"`          // if SetIt is TimeHowSetToClientTime
 }
-
-// The bounds of SetMtime in bytes: least and largest size on the wire.
-const SetMtimeMinSize, SetMtimeMaxSize = 4, 12
 
 // SetAttr is struct sattr3.
 type SetAttr struct {
@@ -361,33 +268,21 @@ type SetAttr struct {
 	Mtime SetMtime `xdr:"mtime"`
 }
 
-// The bounds of SetAttr in bytes: least and largest size on the wire.
-const SetAttrMinSize, SetAttrMaxSize = 24, 60
-
 // DirOpArgs is struct diropargs3.
 type DirOpArgs struct {
 	Dir  Handle   `xdr:"dir"`
 	Name Filename `xdr:"name,string"`
 }
 
-// The bounds of DirOpArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const DirOpArgsMinSize, DirOpArgsAmplification = 8, 1
-
 // GetAttrArgs is struct GETATTR3args.
 type GetAttrArgs struct {
 	Object Handle `xdr:"object"`
 }
 
-// The bounds of GetAttrArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const GetAttrArgsMinSize, GetAttrArgsMaxSize, GetAttrArgsAmplification = 4, 68, 1
-
 // GetAttrResOK is struct GETATTR3resok.
 type GetAttrResOK struct {
 	ObjAttributes Attr `xdr:"obj_attributes"`
 }
-
-// GetAttrResOKFixedSize is the size of every GetAttrResOK on the wire, in bytes.
-const GetAttrResOKFixedSize = 84
 
 // GetAttrRes is union GETATTR3res, with the arm that Status selects.
 type GetAttrRes struct {
@@ -395,17 +290,11 @@ type GetAttrRes struct {
 	OK     GetAttrResOK `xdr:"resok,case=0"`          // if Status is StatusOK
 }
 
-// The bounds of GetAttrRes in bytes: least and largest size on the wire.
-const GetAttrResMinSize, GetAttrResMaxSize = 4, 88
-
 // SetAttrGuard is union sattrguard3, with the arm that Check selects.
 type SetAttrGuard struct {
 	Check    bool `xdr:"check,switch,case=0"` // selects the arm
 	ObjCtime Time `xdr:"obj_ctime,case=1"`    // if Check is true
 }
-
-// The bounds of SetAttrGuard in bytes: least and largest size on the wire.
-const SetAttrGuardMinSize, SetAttrGuardMaxSize = 4, 12
 
 // SetAttrArgs is struct SETATTR3args.
 type SetAttrArgs struct {
@@ -414,24 +303,15 @@ type SetAttrArgs struct {
 	Guard         SetAttrGuard `xdr:"guard"`
 }
 
-// The bounds of SetAttrArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const SetAttrArgsMinSize, SetAttrArgsMaxSize, SetAttrArgsAmplification = 32, 140, 1
-
 // SetAttrResOK is struct SETATTR3resok.
 type SetAttrResOK struct {
 	ObjWcc WccData `xdr:"obj_wcc"`
 }
 
-// The bounds of SetAttrResOK in bytes: least and largest size on the wire.
-const SetAttrResOKMinSize, SetAttrResOKMaxSize = 8, 116
-
 // SetAttrResFail is struct SETATTR3resfail.
 type SetAttrResFail struct {
 	ObjWcc WccData `xdr:"obj_wcc"`
 }
-
-// The bounds of SetAttrResFail in bytes: least and largest size on the wire.
-const SetAttrResFailMinSize, SetAttrResFailMaxSize = 8, 116
 
 // SetAttrRes is union SETATTR3res, with the arm that Status selects.
 type SetAttrRes struct {
@@ -440,16 +320,10 @@ type SetAttrRes struct {
 	Fail   SetAttrResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of SetAttrRes in bytes: least and largest size on the wire.
-const SetAttrResMinSize, SetAttrResMaxSize = 12, 120
-
 // LookupArgs is struct LOOKUP3args.
 type LookupArgs struct {
 	What DirOpArgs `xdr:"what"`
 }
-
-// The bounds of LookupArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const LookupArgsMinSize, LookupArgsAmplification = 8, 1
 
 // LookupResOK is struct LOOKUP3resok.
 type LookupResOK struct {
@@ -458,16 +332,10 @@ type LookupResOK struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
 
-// The bounds of LookupResOK in bytes: least and largest size on the wire, memory for each byte of input.
-const LookupResOKMinSize, LookupResOKMaxSize, LookupResOKAmplification = 12, 244, 1
-
 // LookupResFail is struct LOOKUP3resfail.
 type LookupResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
-
-// The bounds of LookupResFail in bytes: least and largest size on the wire.
-const LookupResFailMinSize, LookupResFailMaxSize = 4, 88
 
 // LookupRes is union LOOKUP3res, with the arm that Status selects.
 type LookupRes struct {
@@ -476,17 +344,11 @@ type LookupRes struct {
 	Fail   LookupResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of LookupRes in bytes: least and largest size on the wire, memory for each byte of input.
-const LookupResMinSize, LookupResMaxSize, LookupResAmplification = 8, 248, 1
-
 // AccessArgs is struct ACCESS3args.
 type AccessArgs struct {
 	Object Handle `xdr:"object"`
 	Access uint32 `xdr:"access"`
 }
-
-// The bounds of AccessArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const AccessArgsMinSize, AccessArgsMaxSize, AccessArgsAmplification = 8, 72, 1
 
 // AccessResOK is struct ACCESS3resok.
 type AccessResOK struct {
@@ -494,16 +356,10 @@ type AccessResOK struct {
 	Access        uint32     `xdr:"access"`
 }
 
-// The bounds of AccessResOK in bytes: least and largest size on the wire.
-const AccessResOKMinSize, AccessResOKMaxSize = 8, 92
-
 // AccessResFail is struct ACCESS3resfail.
 type AccessResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
-
-// The bounds of AccessResFail in bytes: least and largest size on the wire.
-const AccessResFailMinSize, AccessResFailMaxSize = 4, 88
 
 // AccessRes is union ACCESS3res, with the arm that Status selects.
 type AccessRes struct {
@@ -512,16 +368,10 @@ type AccessRes struct {
 	Fail   AccessResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of AccessRes in bytes: least and largest size on the wire.
-const AccessResMinSize, AccessResMaxSize = 8, 96
-
 // ReadLinkArgs is struct READLINK3args.
 type ReadLinkArgs struct {
 	SymLink Handle `xdr:"symlink"`
 }
-
-// The bounds of ReadLinkArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadLinkArgsMinSize, ReadLinkArgsMaxSize, ReadLinkArgsAmplification = 4, 68, 1
 
 // ReadLinkResOK is struct READLINK3resok.
 type ReadLinkResOK struct {
@@ -529,16 +379,10 @@ type ReadLinkResOK struct {
 	Path       Path       `xdr:"data,string"`
 }
 
-// The bounds of ReadLinkResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadLinkResOKMinSize, ReadLinkResOKAmplification = 8, 1
-
 // ReadLinkResFail is struct READLINK3resfail.
 type ReadLinkResFail struct {
 	Attributes PostOpAttr `xdr:"symlink_attributes"`
 }
-
-// The bounds of ReadLinkResFail in bytes: least and largest size on the wire.
-const ReadLinkResFailMinSize, ReadLinkResFailMaxSize = 4, 88
 
 // ReadLinkRes is union READLINK3res, with the arm that Status selects.
 type ReadLinkRes struct {
@@ -547,18 +391,12 @@ type ReadLinkRes struct {
 	Fail   ReadLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of ReadLinkRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadLinkResMinSize, ReadLinkResAmplification = 8, 1
-
 // ReadArgs is struct READ3args.
 type ReadArgs struct {
 	File   Handle `xdr:"file"`
 	Offset Offset `xdr:"offset"`
 	Count  Count  `xdr:"count"`
 }
-
-// The bounds of ReadArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification = 16, 80, 1
 
 // ReadResOK is struct READ3resok.
 type ReadResOK struct {
@@ -568,16 +406,10 @@ type ReadResOK struct {
 	Data           []byte     `xdr:"data"`
 }
 
-// The bounds of ReadResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadResOKMinSize, ReadResOKAmplification = 16, 1
-
 // ReadResFail is struct READ3resfail.
 type ReadResFail struct {
 	FileAttributes PostOpAttr `xdr:"file_attributes"`
 }
-
-// The bounds of ReadResFail in bytes: least and largest size on the wire.
-const ReadResFailMinSize, ReadResFailMaxSize = 4, 88
 
 // ReadRes is union READ3res, with the arm that Status selects.
 type ReadRes struct {
@@ -585,9 +417,6 @@ type ReadRes struct {
 	OK     ReadResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
 	Fail   ReadResFail `xdr:"resfail,default"` // if Status is anything else
 }
-
-// The bounds of ReadRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadResMinSize, ReadResAmplification = 8, 1
 
 // StableHow is enum stable_how.
 type StableHow int32
@@ -599,9 +428,6 @@ const (
 	StableHowFileSync StableHow = 2 // FILE_SYNC
 )
 
-// StableHowFixedSize is the size of every StableHow on the wire, in bytes.
-const StableHowFixedSize = 4
-
 // WriteArgs is struct WRITE3args.
 type WriteArgs struct {
 	File   Handle    `xdr:"file"`
@@ -611,9 +437,6 @@ type WriteArgs struct {
 	Data   []byte    `xdr:"data"`
 }
 
-// The bounds of WriteArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WriteArgsMinSize, WriteArgsAmplification = 24, 1
-
 // WriteResOK is struct WRITE3resok.
 type WriteResOK struct {
 	FileWcc   WccData   `xdr:"file_wcc"`
@@ -622,16 +445,10 @@ type WriteResOK struct {
 	Verf      WriteVerf `xdr:"verf"`
 }
 
-// The bounds of WriteResOK in bytes: least and largest size on the wire.
-const WriteResOKMinSize, WriteResOKMaxSize = 24, 132
-
 // WriteResFail is struct WRITE3resfail.
 type WriteResFail struct {
 	FileWcc WccData `xdr:"file_wcc"`
 }
-
-// The bounds of WriteResFail in bytes: least and largest size on the wire.
-const WriteResFailMinSize, WriteResFailMaxSize = 8, 116
 
 // WriteRes is union WRITE3res, with the arm that Status selects.
 type WriteRes struct {
@@ -639,9 +456,6 @@ type WriteRes struct {
 	OK     WriteResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
 	Fail   WriteResFail `xdr:"resfail,default"` // if Status is anything else
 }
-
-// The bounds of WriteRes in bytes: least and largest size on the wire.
-const WriteResMinSize, WriteResMaxSize = 12, 136
 
 // CreateMode is enum createmode3.
 type CreateMode int32
@@ -653,9 +467,6 @@ const (
 	CreateModeExclusive CreateMode = 2 // EXCLUSIVE
 )
 
-// CreateModeFixedSize is the size of every CreateMode on the wire, in bytes.
-const CreateModeFixedSize = 4
-
 // CreateHow is union createhow3, with the arm that Mode selects.
 type CreateHow struct {
 	Mode          CreateMode `xdr:"mode,switch"`                  // selects the arm
@@ -663,17 +474,11 @@ type CreateHow struct {
 	Verf          CreateVerf `xdr:"verf,case=2"`                  // if Mode is CreateModeExclusive
 }
 
-// The bounds of CreateHow in bytes: least and largest size on the wire.
-const CreateHowMinSize, CreateHowMaxSize = 12, 64
-
 // CreateArgs is struct CREATE3args.
 type CreateArgs struct {
 	Where DirOpArgs `xdr:"where"`
 	How   CreateHow `xdr:"how"`
 }
-
-// The bounds of CreateArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CreateArgsMinSize, CreateArgsAmplification = 20, 1
 
 // CreateResOK is struct CREATE3resok.
 type CreateResOK struct {
@@ -682,16 +487,10 @@ type CreateResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of CreateResOK in bytes: least and largest size on the wire, memory for each byte of input.
-const CreateResOKMinSize, CreateResOKMaxSize, CreateResOKAmplification = 16, 276, 1
-
 // CreateResFail is struct CREATE3resfail.
 type CreateResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
-
-// The bounds of CreateResFail in bytes: least and largest size on the wire.
-const CreateResFailMinSize, CreateResFailMaxSize = 8, 116
 
 // CreateRes is union CREATE3res, with the arm that Status selects.
 type CreateRes struct {
@@ -700,17 +499,11 @@ type CreateRes struct {
 	Fail   CreateResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of CreateRes in bytes: least and largest size on the wire, memory for each byte of input.
-const CreateResMinSize, CreateResMaxSize, CreateResAmplification = 12, 280, 1
-
 // MkDirArgs is struct MKDIR3args.
 type MkDirArgs struct {
 	Where      DirOpArgs `xdr:"where"`
 	Attributes SetAttr   `xdr:"attributes"`
 }
-
-// The bounds of MkDirArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MkDirArgsMinSize, MkDirArgsAmplification = 32, 1
 
 // MkDirResOK is struct MKDIR3resok.
 type MkDirResOK struct {
@@ -719,16 +512,10 @@ type MkDirResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of MkDirResOK in bytes: least and largest size on the wire, memory for each byte of input.
-const MkDirResOKMinSize, MkDirResOKMaxSize, MkDirResOKAmplification = 16, 276, 1
-
 // MkDirResFail is struct MKDIR3resfail.
 type MkDirResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
-
-// The bounds of MkDirResFail in bytes: least and largest size on the wire.
-const MkDirResFailMinSize, MkDirResFailMaxSize = 8, 116
 
 // MkDirRes is union MKDIR3res, with the arm that Status selects.
 type MkDirRes struct {
@@ -737,26 +524,17 @@ type MkDirRes struct {
 	Fail   MkDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of MkDirRes in bytes: least and largest size on the wire, memory for each byte of input.
-const MkDirResMinSize, MkDirResMaxSize, MkDirResAmplification = 12, 280, 1
-
 // SymLinkData is struct symlinkdata3.
 type SymLinkData struct {
 	Attributes SetAttr `xdr:"symlink_attributes"`
 	Path       Path    `xdr:"symlink_data,string"`
 }
 
-// The bounds of SymLinkData in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SymLinkDataMinSize, SymLinkDataAmplification = 28, 1
-
 // SymLinkArgs is struct SYMLINK3args.
 type SymLinkArgs struct {
 	Where   DirOpArgs   `xdr:"where"`
 	SymLink SymLinkData `xdr:"symlink"`
 }
-
-// The bounds of SymLinkArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SymLinkArgsMinSize, SymLinkArgsAmplification = 36, 1
 
 // SymLinkResOK is struct SYMLINK3resok.
 type SymLinkResOK struct {
@@ -765,16 +543,10 @@ type SymLinkResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of SymLinkResOK in bytes: least and largest size on the wire, memory for each byte of input.
-const SymLinkResOKMinSize, SymLinkResOKMaxSize, SymLinkResOKAmplification = 16, 276, 1
-
 // SymLinkResFail is struct SYMLINK3resfail.
 type SymLinkResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
-
-// The bounds of SymLinkResFail in bytes: least and largest size on the wire.
-const SymLinkResFailMinSize, SymLinkResFailMaxSize = 8, 116
 
 // SymLinkRes is union SYMLINK3res, with the arm that Status selects.
 type SymLinkRes struct {
@@ -783,17 +555,11 @@ type SymLinkRes struct {
 	Fail   SymLinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of SymLinkRes in bytes: least and largest size on the wire, memory for each byte of input.
-const SymLinkResMinSize, SymLinkResMaxSize, SymLinkResAmplification = 12, 280, 1
-
 // DeviceData is struct devicedata3.
 type DeviceData struct {
 	DevAttributes SetAttr  `xdr:"dev_attributes"`
 	Spec          SpecData `xdr:"spec"`
 }
-
-// The bounds of DeviceData in bytes: least and largest size on the wire.
-const DeviceDataMinSize, DeviceDataMaxSize = 32, 68
 
 // MkNodData is union mknoddata3, with the arm that Type selects.
 type MkNodData struct {
@@ -802,17 +568,11 @@ type MkNodData struct {
 	PipeAttributes SetAttr    `xdr:"pipe_attributes,case=6,case=7"` // if Type is FileTypeSock or FileTypeFifo
 }
 
-// The bounds of MkNodData in bytes: least and largest size on the wire.
-const MkNodDataMinSize, MkNodDataMaxSize = 4, 72
-
 // MkNodArgs is struct MKNOD3args.
 type MkNodArgs struct {
 	Where DirOpArgs `xdr:"where"`
 	What  MkNodData `xdr:"what"`
 }
-
-// The bounds of MkNodArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MkNodArgsMinSize, MkNodArgsAmplification = 12, 1
 
 // MkNodResOK is struct MKNOD3resok.
 type MkNodResOK struct {
@@ -821,16 +581,10 @@ type MkNodResOK struct {
 	DirWcc        WccData      `xdr:"dir_wcc"`
 }
 
-// The bounds of MkNodResOK in bytes: least and largest size on the wire, memory for each byte of input.
-const MkNodResOKMinSize, MkNodResOKMaxSize, MkNodResOKAmplification = 16, 276, 1
-
 // MkNodResFail is struct MKNOD3resfail.
 type MkNodResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
-
-// The bounds of MkNodResFail in bytes: least and largest size on the wire.
-const MkNodResFailMinSize, MkNodResFailMaxSize = 8, 116
 
 // MkNodRes is union MKNOD3res, with the arm that Status selects.
 type MkNodRes struct {
@@ -839,32 +593,20 @@ type MkNodRes struct {
 	Fail   MkNodResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of MkNodRes in bytes: least and largest size on the wire, memory for each byte of input.
-const MkNodResMinSize, MkNodResMaxSize, MkNodResAmplification = 12, 280, 1
-
 // RemoveArgs is struct REMOVE3args.
 type RemoveArgs struct {
 	Object DirOpArgs `xdr:"object"`
 }
-
-// The bounds of RemoveArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const RemoveArgsMinSize, RemoveArgsAmplification = 8, 1
 
 // RemoveResOK is struct REMOVE3resok.
 type RemoveResOK struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of RemoveResOK in bytes: least and largest size on the wire.
-const RemoveResOKMinSize, RemoveResOKMaxSize = 8, 116
-
 // RemoveResFail is struct REMOVE3resfail.
 type RemoveResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
-
-// The bounds of RemoveResFail in bytes: least and largest size on the wire.
-const RemoveResFailMinSize, RemoveResFailMaxSize = 8, 116
 
 // RemoveRes is union REMOVE3res, with the arm that Status selects.
 type RemoveRes struct {
@@ -873,32 +615,20 @@ type RemoveRes struct {
 	Fail   RemoveResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of RemoveRes in bytes: least and largest size on the wire.
-const RemoveResMinSize, RemoveResMaxSize = 12, 120
-
 // RmDirArgs is struct RMDIR3args.
 type RmDirArgs struct {
 	Object DirOpArgs `xdr:"object"`
 }
-
-// The bounds of RmDirArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const RmDirArgsMinSize, RmDirArgsAmplification = 8, 1
 
 // RmDirResOK is struct RMDIR3resok.
 type RmDirResOK struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
 
-// The bounds of RmDirResOK in bytes: least and largest size on the wire.
-const RmDirResOKMinSize, RmDirResOKMaxSize = 8, 116
-
 // RmDirResFail is struct RMDIR3resfail.
 type RmDirResFail struct {
 	DirWcc WccData `xdr:"dir_wcc"`
 }
-
-// The bounds of RmDirResFail in bytes: least and largest size on the wire.
-const RmDirResFailMinSize, RmDirResFailMaxSize = 8, 116
 
 // RmDirRes is union RMDIR3res, with the arm that Status selects.
 type RmDirRes struct {
@@ -907,17 +637,11 @@ type RmDirRes struct {
 	Fail   RmDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of RmDirRes in bytes: least and largest size on the wire.
-const RmDirResMinSize, RmDirResMaxSize = 12, 120
-
 // RenameArgs is struct RENAME3args.
 type RenameArgs struct {
 	From DirOpArgs `xdr:"from"`
 	To   DirOpArgs `xdr:"to"`
 }
-
-// The bounds of RenameArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const RenameArgsMinSize, RenameArgsAmplification = 16, 1
 
 // RenameResOK is struct RENAME3resok.
 type RenameResOK struct {
@@ -925,17 +649,11 @@ type RenameResOK struct {
 	TodirWcc   WccData `xdr:"todir_wcc"`
 }
 
-// The bounds of RenameResOK in bytes: least and largest size on the wire.
-const RenameResOKMinSize, RenameResOKMaxSize = 16, 232
-
 // RenameResFail is struct RENAME3resfail.
 type RenameResFail struct {
 	FromdirWcc WccData `xdr:"fromdir_wcc"`
 	TodirWcc   WccData `xdr:"todir_wcc"`
 }
-
-// The bounds of RenameResFail in bytes: least and largest size on the wire.
-const RenameResFailMinSize, RenameResFailMaxSize = 16, 232
 
 // RenameRes is union RENAME3res, with the arm that Status selects.
 type RenameRes struct {
@@ -944,17 +662,11 @@ type RenameRes struct {
 	Fail   RenameResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of RenameRes in bytes: least and largest size on the wire.
-const RenameResMinSize, RenameResMaxSize = 20, 236
-
 // LinkArgs is struct LINK3args.
 type LinkArgs struct {
 	File Handle    `xdr:"file"`
 	Link DirOpArgs `xdr:"link"`
 }
-
-// The bounds of LinkArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const LinkArgsMinSize, LinkArgsAmplification = 12, 1
 
 // LinkResOK is struct LINK3resok.
 type LinkResOK struct {
@@ -962,17 +674,11 @@ type LinkResOK struct {
 	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
 
-// The bounds of LinkResOK in bytes: least and largest size on the wire.
-const LinkResOKMinSize, LinkResOKMaxSize = 12, 204
-
 // LinkResFail is struct LINK3resfail.
 type LinkResFail struct {
 	FileAttributes PostOpAttr `xdr:"file_attributes"`
 	LinkdirWcc     WccData    `xdr:"linkdir_wcc"`
 }
-
-// The bounds of LinkResFail in bytes: least and largest size on the wire.
-const LinkResFailMinSize, LinkResFailMaxSize = 12, 204
 
 // LinkRes is union LINK3res, with the arm that Status selects.
 type LinkRes struct {
@@ -980,9 +686,6 @@ type LinkRes struct {
 	OK     LinkResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
 	Fail   LinkResFail `xdr:"resfail,default"` // if Status is anything else
 }
-
-// The bounds of LinkRes in bytes: least and largest size on the wire.
-const LinkResMinSize, LinkResMaxSize = 16, 208
 
 // ReadDirArgs is struct READDIR3args.
 type ReadDirArgs struct {
@@ -992,9 +695,6 @@ type ReadDirArgs struct {
 	Count      Count      `xdr:"count"`
 }
 
-// The bounds of ReadDirArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadDirArgsMinSize, ReadDirArgsMaxSize, ReadDirArgsAmplification = 24, 88, 1
-
 // Entry is one element of the linked list of struct entry3, without the pointer to the next.
 type Entry struct {
 	FileID FileID   `xdr:"fileid"`
@@ -1002,23 +702,14 @@ type Entry struct {
 	Cookie Cookie   `xdr:"cookie"`
 }
 
-// The bounds of Entry in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const EntryMinSize, EntryAmplification = 20, 1
-
 // EntryList is the linked list that struct entry3 is on the wire, of one element or more.
 type EntryList []Entry
-
-// The bounds of EntryList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const EntryListMinSize, EntryListAmplification = 24, 7
 
 // DirList is struct dirlist3.
 type DirList struct {
 	Entries []Entry `xdr:"entries"`
 	EOF     bool    `xdr:"eof"`
 }
-
-// The bounds of DirList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const DirListMinSize, DirListAmplification = 8, 5
 
 // ReadDirResOK is struct READDIR3resok.
 type ReadDirResOK struct {
@@ -1027,16 +718,10 @@ type ReadDirResOK struct {
 	Reply         DirList    `xdr:"reply"`
 }
 
-// The bounds of ReadDirResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadDirResOKMinSize, ReadDirResOKAmplification = 20, 4
-
 // ReadDirResFail is struct READDIR3resfail.
 type ReadDirResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
-
-// The bounds of ReadDirResFail in bytes: least and largest size on the wire.
-const ReadDirResFailMinSize, ReadDirResFailMaxSize = 4, 88
 
 // ReadDirRes is union READDIR3res, with the arm that Status selects.
 type ReadDirRes struct {
@@ -1044,9 +729,6 @@ type ReadDirRes struct {
 	OK     ReadDirResOK   `xdr:"resok,case=0"`    // if Status is StatusOK
 	Fail   ReadDirResFail `xdr:"resfail,default"` // if Status is anything else
 }
-
-// The bounds of ReadDirRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadDirResMinSize, ReadDirResAmplification = 8, 4
 
 // ReadDirPlusArgs is struct READDIRPLUS3args.
 type ReadDirPlusArgs struct {
@@ -1057,9 +739,6 @@ type ReadDirPlusArgs struct {
 	MaxCount   Count      `xdr:"maxcount"`
 }
 
-// The bounds of ReadDirPlusArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadDirPlusArgsMinSize, ReadDirPlusArgsMaxSize, ReadDirPlusArgsAmplification = 28, 92, 1
-
 // EntryPlus is one element of the linked list of struct entryplus3, without the pointer to the next.
 type EntryPlus struct {
 	FileID         FileID       `xdr:"fileid"`
@@ -1069,23 +748,14 @@ type EntryPlus struct {
 	NameHandle     PostOpHandle `xdr:"name_handle"`
 }
 
-// The bounds of EntryPlus in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const EntryPlusMinSize, EntryPlusAmplification = 28, 1
-
 // EntryPlusList is the linked list that struct entryplus3 is on the wire, of one element or more.
 type EntryPlusList []EntryPlus
-
-// The bounds of EntryPlusList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const EntryPlusListMinSize, EntryPlusListAmplification = 32, 21
 
 // DirListPlus is struct dirlistplus3.
 type DirListPlus struct {
 	Entries []EntryPlus `xdr:"entries"`
 	EOF     bool        `xdr:"eof"`
 }
-
-// The bounds of DirListPlus in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const DirListPlusMinSize, DirListPlusAmplification = 8, 17
 
 // ReadDirPlusResOK is struct READDIRPLUS3resok.
 type ReadDirPlusResOK struct {
@@ -1094,16 +764,10 @@ type ReadDirPlusResOK struct {
 	Reply         DirListPlus `xdr:"reply"`
 }
 
-// The bounds of ReadDirPlusResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadDirPlusResOKMinSize, ReadDirPlusResOKAmplification = 20, 13
-
 // ReadDirPlusResFail is struct READDIRPLUS3resfail.
 type ReadDirPlusResFail struct {
 	DirAttributes PostOpAttr `xdr:"dir_attributes"`
 }
-
-// The bounds of ReadDirPlusResFail in bytes: least and largest size on the wire.
-const ReadDirPlusResFailMinSize, ReadDirPlusResFailMaxSize = 4, 88
 
 // ReadDirPlusRes is union READDIRPLUS3res, with the arm that Status selects.
 type ReadDirPlusRes struct {
@@ -1112,16 +776,10 @@ type ReadDirPlusRes struct {
 	Fail   ReadDirPlusResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of ReadDirPlusRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadDirPlusResMinSize, ReadDirPlusResAmplification = 8, 12
-
 // FSStatArgs is struct FSSTAT3args.
 type FSStatArgs struct {
 	FSRoot Handle `xdr:"fsroot"`
 }
-
-// The bounds of FSStatArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const FSStatArgsMinSize, FSStatArgsMaxSize, FSStatArgsAmplification = 4, 68, 1
 
 // FSStatResOK is struct FSSTAT3resok.
 type FSStatResOK struct {
@@ -1135,16 +793,10 @@ type FSStatResOK struct {
 	Invarsec      uint32     `xdr:"invarsec"`
 }
 
-// The bounds of FSStatResOK in bytes: least and largest size on the wire.
-const FSStatResOKMinSize, FSStatResOKMaxSize = 56, 140
-
 // FSStatResFail is struct FSSTAT3resfail.
 type FSStatResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
-
-// The bounds of FSStatResFail in bytes: least and largest size on the wire.
-const FSStatResFailMinSize, FSStatResFailMaxSize = 4, 88
 
 // FSStatRes is union FSSTAT3res, with the arm that Status selects.
 type FSStatRes struct {
@@ -1153,16 +805,10 @@ type FSStatRes struct {
 	Fail   FSStatResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of FSStatRes in bytes: least and largest size on the wire.
-const FSStatResMinSize, FSStatResMaxSize = 8, 144
-
 // FSInfoArgs is struct FSINFO3args.
 type FSInfoArgs struct {
 	FSRoot Handle `xdr:"fsroot"`
 }
-
-// The bounds of FSInfoArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const FSInfoArgsMinSize, FSInfoArgsMaxSize, FSInfoArgsAmplification = 4, 68, 1
 
 // FSInfoResOK is struct FSINFO3resok.
 type FSInfoResOK struct {
@@ -1179,16 +825,10 @@ type FSInfoResOK struct {
 	Properties    uint32     `xdr:"properties"`
 }
 
-// The bounds of FSInfoResOK in bytes: least and largest size on the wire.
-const FSInfoResOKMinSize, FSInfoResOKMaxSize = 52, 136
-
 // FSInfoResFail is struct FSINFO3resfail.
 type FSInfoResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
-
-// The bounds of FSInfoResFail in bytes: least and largest size on the wire.
-const FSInfoResFailMinSize, FSInfoResFailMaxSize = 4, 88
 
 // FSInfoRes is union FSINFO3res, with the arm that Status selects.
 type FSInfoRes struct {
@@ -1197,16 +837,10 @@ type FSInfoRes struct {
 	Fail   FSInfoResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of FSInfoRes in bytes: least and largest size on the wire.
-const FSInfoResMinSize, FSInfoResMaxSize = 8, 140
-
 // PathConfArgs is struct PATHCONF3args.
 type PathConfArgs struct {
 	Object Handle `xdr:"object"`
 }
-
-// The bounds of PathConfArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const PathConfArgsMinSize, PathConfArgsMaxSize, PathConfArgsAmplification = 4, 68, 1
 
 // PathConfResOK is struct PATHCONF3resok.
 type PathConfResOK struct {
@@ -1219,16 +853,10 @@ type PathConfResOK struct {
 	CasePreserving  bool       `xdr:"case_preserving"`
 }
 
-// The bounds of PathConfResOK in bytes: least and largest size on the wire.
-const PathConfResOKMinSize, PathConfResOKMaxSize = 28, 112
-
 // PathConfResFail is struct PATHCONF3resfail.
 type PathConfResFail struct {
 	ObjAttributes PostOpAttr `xdr:"obj_attributes"`
 }
-
-// The bounds of PathConfResFail in bytes: least and largest size on the wire.
-const PathConfResFailMinSize, PathConfResFailMaxSize = 4, 88
 
 // PathConfRes is union PATHCONF3res, with the arm that Status selects.
 type PathConfRes struct {
@@ -1237,9 +865,6 @@ type PathConfRes struct {
 	Fail   PathConfResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of PathConfRes in bytes: least and largest size on the wire.
-const PathConfResMinSize, PathConfResMaxSize = 8, 116
-
 // CommitArgs is struct COMMIT3args.
 type CommitArgs struct {
 	File   Handle `xdr:"file"`
@@ -1247,25 +872,16 @@ type CommitArgs struct {
 	Count  Count  `xdr:"count"`
 }
 
-// The bounds of CommitArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const CommitArgsMinSize, CommitArgsMaxSize, CommitArgsAmplification = 16, 80, 1
-
 // CommitResOK is struct COMMIT3resok.
 type CommitResOK struct {
 	FileWcc WccData   `xdr:"file_wcc"`
 	Verf    WriteVerf `xdr:"verf"`
 }
 
-// The bounds of CommitResOK in bytes: least and largest size on the wire.
-const CommitResOKMinSize, CommitResOKMaxSize = 16, 124
-
 // CommitResFail is struct COMMIT3resfail.
 type CommitResFail struct {
 	FileWcc WccData `xdr:"file_wcc"`
 }
-
-// The bounds of CommitResFail in bytes: least and largest size on the wire.
-const CommitResFailMinSize, CommitResFailMaxSize = 8, 116
 
 // CommitRes is union COMMIT3res, with the arm that Status selects.
 type CommitRes struct {
@@ -1274,48 +890,163 @@ type CommitRes struct {
 	Fail   CommitResFail `xdr:"resfail,default"` // if Status is anything else
 }
 
-// The bounds of CommitRes in bytes: least and largest size on the wire.
-const CommitResMinSize, CommitResMaxSize = 12, 128
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	FilenameMinSize, FilenameAmplification                                       = 4, 1
+	PathMinSize, PathAmplification                                               = 4, 1
+	FileIDFixedSize                                                              = 8
+	CookieFixedSize                                                              = 8
+	CookieVerfFixedSize                                                          = 8
+	CreateVerfFixedSize                                                          = 8
+	WriteVerfFixedSize                                                           = 8
+	UIDFixedSize                                                                 = 4
+	GIDFixedSize                                                                 = 4
+	SizeFixedSize                                                                = 8
+	OffsetFixedSize                                                              = 8
+	ModeFixedSize                                                                = 4
+	CountFixedSize                                                               = 4
+	StatusFixedSize                                                              = 4
+	FileTypeFixedSize                                                            = 4
+	SpecDataFixedSize                                                            = 8
+	HandleMinSize, HandleMaxSize, HandleAmplification                            = 4, 68, 1
+	TimeFixedSize                                                                = 8
+	AttrFixedSize                                                                = 84
+	PostOpAttrMinSize, PostOpAttrMaxSize                                         = 4, 88
+	WccAttrFixedSize                                                             = 24
+	PreOpAttrMinSize, PreOpAttrMaxSize                                           = 4, 28
+	WccDataMinSize, WccDataMaxSize                                               = 8, 116
+	PostOpHandleMinSize, PostOpHandleMaxSize, PostOpHandleAmplification          = 4, 72, 1
+	TimeHowFixedSize                                                             = 4
+	SetModeMinSize, SetModeMaxSize                                               = 4, 8
+	SetUIDMinSize, SetUIDMaxSize                                                 = 4, 8
+	SetGIDMinSize, SetGIDMaxSize                                                 = 4, 8
+	SetSizeMinSize, SetSizeMaxSize                                               = 4, 12
+	SetAtimeMinSize, SetAtimeMaxSize                                             = 4, 12
+	SetMtimeMinSize, SetMtimeMaxSize                                             = 4, 12
+	SetAttrMinSize, SetAttrMaxSize                                               = 24, 60
+	DirOpArgsMinSize, DirOpArgsAmplification                                     = 8, 1
+	GetAttrArgsMinSize, GetAttrArgsMaxSize, GetAttrArgsAmplification             = 4, 68, 1
+	GetAttrResOKFixedSize                                                        = 84
+	GetAttrResMinSize, GetAttrResMaxSize                                         = 4, 88
+	SetAttrGuardMinSize, SetAttrGuardMaxSize                                     = 4, 12
+	SetAttrArgsMinSize, SetAttrArgsMaxSize, SetAttrArgsAmplification             = 32, 140, 1
+	SetAttrResOKMinSize, SetAttrResOKMaxSize                                     = 8, 116
+	SetAttrResFailMinSize, SetAttrResFailMaxSize                                 = 8, 116
+	SetAttrResMinSize, SetAttrResMaxSize                                         = 12, 120
+	LookupArgsMinSize, LookupArgsAmplification                                   = 8, 1
+	LookupResOKMinSize, LookupResOKMaxSize, LookupResOKAmplification             = 12, 244, 1
+	LookupResFailMinSize, LookupResFailMaxSize                                   = 4, 88
+	LookupResMinSize, LookupResMaxSize, LookupResAmplification                   = 8, 248, 1
+	AccessArgsMinSize, AccessArgsMaxSize, AccessArgsAmplification                = 8, 72, 1
+	AccessResOKMinSize, AccessResOKMaxSize                                       = 8, 92
+	AccessResFailMinSize, AccessResFailMaxSize                                   = 4, 88
+	AccessResMinSize, AccessResMaxSize                                           = 8, 96
+	ReadLinkArgsMinSize, ReadLinkArgsMaxSize, ReadLinkArgsAmplification          = 4, 68, 1
+	ReadLinkResOKMinSize, ReadLinkResOKAmplification                             = 8, 1
+	ReadLinkResFailMinSize, ReadLinkResFailMaxSize                               = 4, 88
+	ReadLinkResMinSize, ReadLinkResAmplification                                 = 8, 1
+	ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification                      = 16, 80, 1
+	ReadResOKMinSize, ReadResOKAmplification                                     = 16, 1
+	ReadResFailMinSize, ReadResFailMaxSize                                       = 4, 88
+	ReadResMinSize, ReadResAmplification                                         = 8, 1
+	StableHowFixedSize                                                           = 4
+	WriteArgsMinSize, WriteArgsAmplification                                     = 24, 1
+	WriteResOKMinSize, WriteResOKMaxSize                                         = 24, 132
+	WriteResFailMinSize, WriteResFailMaxSize                                     = 8, 116
+	WriteResMinSize, WriteResMaxSize                                             = 12, 136
+	CreateModeFixedSize                                                          = 4
+	CreateHowMinSize, CreateHowMaxSize                                           = 12, 64
+	CreateArgsMinSize, CreateArgsAmplification                                   = 20, 1
+	CreateResOKMinSize, CreateResOKMaxSize, CreateResOKAmplification             = 16, 276, 1
+	CreateResFailMinSize, CreateResFailMaxSize                                   = 8, 116
+	CreateResMinSize, CreateResMaxSize, CreateResAmplification                   = 12, 280, 1
+	MkDirArgsMinSize, MkDirArgsAmplification                                     = 32, 1
+	MkDirResOKMinSize, MkDirResOKMaxSize, MkDirResOKAmplification                = 16, 276, 1
+	MkDirResFailMinSize, MkDirResFailMaxSize                                     = 8, 116
+	MkDirResMinSize, MkDirResMaxSize, MkDirResAmplification                      = 12, 280, 1
+	SymLinkDataMinSize, SymLinkDataAmplification                                 = 28, 1
+	SymLinkArgsMinSize, SymLinkArgsAmplification                                 = 36, 1
+	SymLinkResOKMinSize, SymLinkResOKMaxSize, SymLinkResOKAmplification          = 16, 276, 1
+	SymLinkResFailMinSize, SymLinkResFailMaxSize                                 = 8, 116
+	SymLinkResMinSize, SymLinkResMaxSize, SymLinkResAmplification                = 12, 280, 1
+	DeviceDataMinSize, DeviceDataMaxSize                                         = 32, 68
+	MkNodDataMinSize, MkNodDataMaxSize                                           = 4, 72
+	MkNodArgsMinSize, MkNodArgsAmplification                                     = 12, 1
+	MkNodResOKMinSize, MkNodResOKMaxSize, MkNodResOKAmplification                = 16, 276, 1
+	MkNodResFailMinSize, MkNodResFailMaxSize                                     = 8, 116
+	MkNodResMinSize, MkNodResMaxSize, MkNodResAmplification                      = 12, 280, 1
+	RemoveArgsMinSize, RemoveArgsAmplification                                   = 8, 1
+	RemoveResOKMinSize, RemoveResOKMaxSize                                       = 8, 116
+	RemoveResFailMinSize, RemoveResFailMaxSize                                   = 8, 116
+	RemoveResMinSize, RemoveResMaxSize                                           = 12, 120
+	RmDirArgsMinSize, RmDirArgsAmplification                                     = 8, 1
+	RmDirResOKMinSize, RmDirResOKMaxSize                                         = 8, 116
+	RmDirResFailMinSize, RmDirResFailMaxSize                                     = 8, 116
+	RmDirResMinSize, RmDirResMaxSize                                             = 12, 120
+	RenameArgsMinSize, RenameArgsAmplification                                   = 16, 1
+	RenameResOKMinSize, RenameResOKMaxSize                                       = 16, 232
+	RenameResFailMinSize, RenameResFailMaxSize                                   = 16, 232
+	RenameResMinSize, RenameResMaxSize                                           = 20, 236
+	LinkArgsMinSize, LinkArgsAmplification                                       = 12, 1
+	LinkResOKMinSize, LinkResOKMaxSize                                           = 12, 204
+	LinkResFailMinSize, LinkResFailMaxSize                                       = 12, 204
+	LinkResMinSize, LinkResMaxSize                                               = 16, 208
+	ReadDirArgsMinSize, ReadDirArgsMaxSize, ReadDirArgsAmplification             = 24, 88, 1
+	EntryMinSize, EntryAmplification                                             = 20, 1
+	EntryListMinSize, EntryListAmplification                                     = 24, 7
+	DirListMinSize, DirListAmplification                                         = 8, 5
+	ReadDirResOKMinSize, ReadDirResOKAmplification                               = 20, 4
+	ReadDirResFailMinSize, ReadDirResFailMaxSize                                 = 4, 88
+	ReadDirResMinSize, ReadDirResAmplification                                   = 8, 4
+	ReadDirPlusArgsMinSize, ReadDirPlusArgsMaxSize, ReadDirPlusArgsAmplification = 28, 92, 1
+	EntryPlusMinSize, EntryPlusAmplification                                     = 28, 1
+	EntryPlusListMinSize, EntryPlusListAmplification                             = 32, 21
+	DirListPlusMinSize, DirListPlusAmplification                                 = 8, 17
+	ReadDirPlusResOKMinSize, ReadDirPlusResOKAmplification                       = 20, 13
+	ReadDirPlusResFailMinSize, ReadDirPlusResFailMaxSize                         = 4, 88
+	ReadDirPlusResMinSize, ReadDirPlusResAmplification                           = 8, 12
+	FSStatArgsMinSize, FSStatArgsMaxSize, FSStatArgsAmplification                = 4, 68, 1
+	FSStatResOKMinSize, FSStatResOKMaxSize                                       = 56, 140
+	FSStatResFailMinSize, FSStatResFailMaxSize                                   = 4, 88
+	FSStatResMinSize, FSStatResMaxSize                                           = 8, 144
+	FSInfoArgsMinSize, FSInfoArgsMaxSize, FSInfoArgsAmplification                = 4, 68, 1
+	FSInfoResOKMinSize, FSInfoResOKMaxSize                                       = 52, 136
+	FSInfoResFailMinSize, FSInfoResFailMaxSize                                   = 4, 88
+	FSInfoResMinSize, FSInfoResMaxSize                                           = 8, 140
+	PathConfArgsMinSize, PathConfArgsMaxSize, PathConfArgsAmplification          = 4, 68, 1
+	PathConfResOKMinSize, PathConfResOKMaxSize                                   = 28, 112
+	PathConfResFailMinSize, PathConfResFailMaxSize                               = 4, 88
+	PathConfResMinSize, PathConfResMaxSize                                       = 8, 116
+	CommitArgsMinSize, CommitArgsMaxSize, CommitArgsAmplification                = 16, 80, 1
+	CommitResOKMinSize, CommitResOKMaxSize                                       = 16, 124
+	CommitResFailMinSize, CommitResFailMaxSize                                   = 8, 116
+	CommitResMinSize, CommitResMaxSize                                           = 12, 128
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Filename) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Filename) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Filename) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Filename) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Filename) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Filename) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Filename) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Filename) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (v *Filename) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Filename) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Filename) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Filename) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Filename) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Filename) ResetXDR()                             { *v = nil }
+func (v Filename) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Filename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs3.Filename:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs3.Filename:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Filename:")
@@ -1333,85 +1064,46 @@ func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Filename) ResetXDR() { *v = nil }
-
-// String returns the bytes as a string.
-func (v Filename) String() string { return string(v) }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Path) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Path) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Path) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Path) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Path) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Path) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Path) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Path) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Path) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Path) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Path) ResetXDR()                             { *v = nil }
+func (v Path) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Path) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Path:").End(codec.PutCounted(b, off, *v, math.MaxUint32))
 }
-
 func (v *Path) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Path:").End(codec.GetOpaque(d, b, off, math.MaxUint32, v))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Path) ResetXDR() { *v = nil }
-
-// String returns the bytes as a string.
-func (v Path) String() string { return string(v) }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *FileID) XDRSize() int  { return 8 }
-func (*FileID) XDRMaxSize() int { return FileIDFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *FileID) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *FileID) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FileID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FileID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FileID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *FileID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *FileID) XDRSize() int                          { return 8 }
+func (*FileID) XDRMaxSize() int                         { return FileIDFixedSize }
+func (v *FileID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *FileID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FileID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FileID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FileID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FileID) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FileID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
-
 func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.FileID:")
@@ -1421,45 +1113,25 @@ func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FileID) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Cookie) XDRSize() int  { return 8 }
-func (*Cookie) XDRMaxSize() int { return CookieFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Cookie) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Cookie) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Cookie) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Cookie) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Cookie) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Cookie) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Cookie) XDRSize() int                          { return 8 }
+func (*Cookie) XDRMaxSize() int                         { return CookieFixedSize }
+func (v *Cookie) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Cookie) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Cookie) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Cookie) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Cookie) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Cookie) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Cookie) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
-
 func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Cookie:")
@@ -1469,162 +1141,91 @@ func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Cookie) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CookieVerf) XDRSize() int  { return 8 }
 func (*CookieVerf) XDRMaxSize() int { return CookieVerfFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CookieVerf) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CookieVerf) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CookieVerf) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CookieVerf) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CookieVerf) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CookieVerf) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CookieVerf) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CookieVerf) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CookieVerf) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CookieVerf) ResetXDR()                             { clear((*v)[:]) }
+func (v CookieVerf) String() string                         { return text.String(&v, "cookieverf3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CookieVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CookieVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
-
 func (v *CookieVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CookieVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CookieVerf) ResetXDR() { clear((*v)[:]) }
-
-// String returns v as text, for logs.
-func (v CookieVerf) String() string { return text.String(&v, "cookieverf3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CreateVerf) XDRSize() int  { return 8 }
 func (*CreateVerf) XDRMaxSize() int { return CreateVerfFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateVerf) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CreateVerf) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateVerf) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateVerf) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateVerf) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CreateVerf) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateVerf) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateVerf) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateVerf) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateVerf) ResetXDR()                             { clear((*v)[:]) }
+func (v CreateVerf) String() string                         { return text.String(&v, "createverf3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
-
 func (v *CreateVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateVerf) ResetXDR() { clear((*v)[:]) }
-
-// String returns v as text, for logs.
-func (v CreateVerf) String() string { return text.String(&v, "createverf3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteVerf) XDRSize() int  { return 8 }
 func (*WriteVerf) XDRMaxSize() int { return WriteVerfFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteVerf) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WriteVerf) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteVerf) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteVerf) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteVerf) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WriteVerf) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteVerf) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteVerf) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteVerf) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteVerf) ResetXDR()                             { clear((*v)[:]) }
+func (v WriteVerf) String() string                         { return text.String(&v, "writeverf3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
-
 func (v *WriteVerf) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteVerf:").End(codec.GetFixed(d, b, off, (*v)[:]))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteVerf) ResetXDR() { clear((*v)[:]) }
-
-// String returns v as text, for logs.
-func (v WriteVerf) String() string { return text.String(&v, "writeverf3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *UID) XDRSize() int  { return 4 }
-func (*UID) XDRMaxSize() int { return UIDFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *UID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *UID) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *UID) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *UID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *UID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *UID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *UID) XDRSize() int                          { return 4 }
+func (*UID) XDRMaxSize() int                         { return UIDFixedSize }
+func (v *UID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *UID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *UID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *UID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *UID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *UID) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.UID:")
@@ -1634,39 +1235,25 @@ func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *UID) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *GID) XDRSize() int  { return 4 }
-func (*GID) XDRMaxSize() int { return GIDFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *GID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *GID) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *GID) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *GID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *GID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *GID) XDRSize() int                          { return 4 }
+func (*GID) XDRMaxSize() int                         { return GIDFixedSize }
+func (v *GID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *GID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GID) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.GID:")
@@ -1676,39 +1263,25 @@ func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GID) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Size) XDRSize() int  { return 8 }
-func (*Size) XDRMaxSize() int { return SizeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Size) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Size) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Size) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Size) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Size) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Size) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Size) XDRSize() int                          { return 8 }
+func (*Size) XDRMaxSize() int                         { return SizeFixedSize }
+func (v *Size) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Size) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Size) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Size) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Size) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Size) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
 	off += 8
 	return off, nil
 }
-
 func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Size:")
@@ -1718,77 +1291,46 @@ func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Size) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Offset) XDRSize() int  { return 8 }
 func (*Offset) XDRMaxSize() int { return OffsetFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Offset) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Offset) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Offset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Offset) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Offset) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Offset) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Offset) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Offset) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Offset) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Offset) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Offset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Offset:").End(codec.PutHyper(b, off, uint64(*v)))
 }
-
 func (v *Offset) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Offset:").End(codec.GetHyper(b, off, v))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Offset) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Mode) XDRSize() int  { return 4 }
-func (*Mode) XDRMaxSize() int { return ModeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Mode) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Mode) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Mode) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Mode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Mode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Mode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Mode) XDRSize() int                          { return 4 }
+func (*Mode) XDRMaxSize() int                         { return ModeFixedSize }
+func (v *Mode) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Mode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Mode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Mode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Mode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Mode) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Mode:")
@@ -1798,43 +1340,26 @@ func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mode) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Count) XDRSize() int  { return 4 }
 func (*Count) XDRMaxSize() int { return CountFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Count) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Count) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Count) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Count) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Count) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Count) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Count) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Count) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Count) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Count) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Count) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Count:").End(codec.PutWord(b, off, uint32(*v)))
 }
-
 func (v *Count) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Count:").End(codec.GetWord(b, off, v))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Count) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as NFS3_OK. Without a name, it is nfsstat3(NUMBER).
 func (v Status) String() string {
@@ -1876,45 +1401,28 @@ func (v Status) Valid() bool {
 		v == 63 || v == 66 || 69 <= v && v <= 71 || 10001 <= v && v <= 10008
 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int  { return 4 }
-func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Status) XDRSize() int                          { return 4 }
+func (*Status) XDRMaxSize() int                         { return StatusFixedSize }
+func (v *Status) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.Status:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.Status:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Status:")
@@ -1927,9 +1435,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as NF3REG. Without a name, it is ftype3(NUMBER).
 func (v FileType) String() string {
@@ -1960,45 +1465,28 @@ var enumFileType = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v FileType) Valid() bool { return 1 <= v && v <= 7 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *FileType) XDRSize() int  { return 4 }
-func (*FileType) XDRMaxSize() int { return FileTypeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *FileType) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *FileType) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FileType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FileType) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FileType) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *FileType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *FileType) XDRSize() int                          { return 4 }
+func (*FileType) XDRMaxSize() int                         { return FileTypeFixedSize }
+func (v *FileType) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *FileType) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FileType) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FileType) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FileType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FileType) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FileType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.FileType:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.FileType:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.FileType:")
@@ -2012,39 +1500,21 @@ func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FileType) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *SpecData) XDRSize() int  { return 8 }
-func (*SpecData) XDRMaxSize() int { return SpecDataFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SpecData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *SpecData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SpecData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SpecData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SpecData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SpecData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *SpecData) XDRSize() int                          { return 8 }
+func (*SpecData) XDRMaxSize() int                         { return SpecDataFixedSize }
+func (v *SpecData) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SpecData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SpecData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SpecData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SpecData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SpecData) ResetXDR()                             { *v = SpecData{} }
+func (v SpecData) String() string                         { return text.String(&v, "specdata3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SpecData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Specdata1)
@@ -2052,7 +1522,6 @@ func (v *SpecData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.SpecData:Specdata1")
@@ -2064,52 +1533,30 @@ func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SpecData) ResetXDR() { *v = SpecData{} }
-
-// String returns v as text, for logs.
-func (v SpecData) String() string { return text.String(&v, "specdata3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Handle) XDRSize() int  { return 4 + xdr.Padded(len(v.Data)) }
-func (*Handle) XDRMaxSize() int { return HandleMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Handle) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Handle) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Handle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Handle) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Handle) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Handle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Handle) XDRSize() int                          { return 4 + xdr.Padded(len(v.Data)) }
+func (*Handle) XDRMaxSize() int                         { return HandleMaxSize }
+func (v *Handle) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Handle) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Handle) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Handle) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Handle) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Handle) ResetXDR()                             { *v = Handle{} }
+func (v Handle) String() string                         { return text.String(&v, "nfs_fh3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Data) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 64, "nfs3.Handle:Data"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 64, "nfs3.Handle:Data"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Data)
 	return off, nil
 }
-
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Handle:Data")
@@ -2130,36 +1577,21 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Handle) ResetXDR() { *v = Handle{} }
-
-// String returns v as text, for logs.
-func (v Handle) String() string { return text.String(&v, "nfs_fh3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int  { return 8 }
-func (*Time) XDRMaxSize() int { return TimeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Time) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Time) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Time) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Time) XDRSize() int                          { return 8 }
+func (*Time) XDRMaxSize() int                         { return TimeFixedSize }
+func (v *Time) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Time) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Time) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Time) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Time) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Time) ResetXDR()                             { *v = Time{} }
+func (v Time) String() string                         { return text.String(&v, "nfstime3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Seconds)
@@ -2167,7 +1599,6 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Time:Seconds")
@@ -2179,39 +1610,24 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Time) ResetXDR() { *v = Time{} }
-
-// String returns v as text, for logs.
-func (v Time) String() string { return text.String(&v, "nfstime3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Attr) XDRSize() int  { return 84 }
-func (*Attr) XDRMaxSize() int { return AttrFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Attr) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Attr) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Attr) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Attr) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Attr) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Attr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Attr) XDRSize() int                          { return 84 }
+func (*Attr) XDRMaxSize() int                         { return AttrFixedSize }
+func (v *Attr) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Attr) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Attr) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Attr) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Attr) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Attr) ResetXDR()                             { *v = Attr{} }
+func (v Attr) String() string                         { return text.String(&v, "fattr3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Type.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs3.Attr:Type"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs3.Attr:Type"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 84) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+84 : off+84]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -2234,7 +1650,6 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 84
 	return off, nil
 }
-
 func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 84) {
 		return 0, codec.Short(b, off, 84, "nfs3.Attr:Type")
@@ -2265,13 +1680,7 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Attr) ResetXDR() { *v = Attr{} }
-
-// String returns v as text, for logs.
-func (v Attr) String() string { return text.String(&v, "fattr3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PostOpAttr) XDRSize() int {
 	n := 4
 	if v.AttributesFollow {
@@ -2279,29 +1688,14 @@ func (v *PostOpAttr) XDRSize() int {
 	}
 	return n
 }
-func (*PostOpAttr) XDRMaxSize() int { return PostOpAttrMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PostOpAttr) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PostOpAttr) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PostOpAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PostOpAttr) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PostOpAttr) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PostOpAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*PostOpAttr) XDRMaxSize() int                         { return PostOpAttrMaxSize }
+func (v *PostOpAttr) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PostOpAttr) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PostOpAttr) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PostOpAttr) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PostOpAttr) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PostOpAttr) ResetXDR()                             { *v = PostOpAttr{} }
+func (v PostOpAttr) String() string                         { return text.String(&v, "post_op_attr") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PostOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2341,7 +1735,6 @@ func (v *PostOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -2389,38 +1782,23 @@ func (v *PostOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *PostOpAttr) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PostOpAttr) ResetXDR() { *v = PostOpAttr{} }
-
-// String returns v as text, for logs.
-func (v PostOpAttr) String() string { return text.String(&v, "post_op_attr") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WccAttr) XDRSize() int  { return 24 }
 func (*WccAttr) XDRMaxSize() int { return WccAttrFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WccAttr) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WccAttr) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WccAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WccAttr) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WccAttr) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WccAttr) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WccAttr) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WccAttr) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WccAttr) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WccAttr) ResetXDR()                             { *v = WccAttr{} }
+func (v WccAttr) String() string                         { return text.String(&v, "wcc_attr") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2436,7 +1814,6 @@ func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 24
 	return off, nil
 }
-
 func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs3.WccAttr:Size")
@@ -2451,13 +1828,7 @@ func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WccAttr) ResetXDR() { *v = WccAttr{} }
-
-// String returns v as text, for logs.
-func (v WccAttr) String() string { return text.String(&v, "wcc_attr") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PreOpAttr) XDRSize() int {
 	n := 4
 	if v.AttributesFollow {
@@ -2466,28 +1837,16 @@ func (v *PreOpAttr) XDRSize() int {
 	return n
 }
 func (*PreOpAttr) XDRMaxSize() int { return PreOpAttrMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PreOpAttr) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *PreOpAttr) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PreOpAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PreOpAttr) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PreOpAttr) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *PreOpAttr) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PreOpAttr) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PreOpAttr) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PreOpAttr) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PreOpAttr) ResetXDR()                             { *v = PreOpAttr{} }
+func (v PreOpAttr) String() string                         { return text.String(&v, "pre_op_attr") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -2499,7 +1858,6 @@ func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
-
 func (v *PreOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -2515,56 +1873,31 @@ func (v *PreOpAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PreOpAttr) ResetXDR() { *v = PreOpAttr{} }
-
-// String returns v as text, for logs.
-func (v PreOpAttr) String() string { return text.String(&v, "pre_op_attr") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WccData) XDRSize() int  { return v.Before.XDRSize() + v.After.XDRSize() }
 func (*WccData) XDRMaxSize() int { return WccDataMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WccData) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WccData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WccData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WccData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WccData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WccData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WccData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WccData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WccData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WccData) ResetXDR()                             { *v = WccData{} }
+func (v WccData) String() string                         { return text.String(&v, "wcc_data") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WccData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.WccData:After").End(v.After.PutXDR(nil, b, off))
 }
-
 func (v *WccData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.WccData:After").End(v.After.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WccData) ResetXDR() { *v = WccData{} }
-
-// String returns v as text, for logs.
-func (v WccData) String() string { return text.String(&v, "wcc_data") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PostOpHandle) XDRSize() int {
 	n := 4
 	if v.HandleFollows {
@@ -2572,29 +1905,14 @@ func (v *PostOpHandle) XDRSize() int {
 	}
 	return n
 }
-func (*PostOpHandle) XDRMaxSize() int { return PostOpHandleMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PostOpHandle) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PostOpHandle) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PostOpHandle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PostOpHandle) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PostOpHandle) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PostOpHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*PostOpHandle) XDRMaxSize() int                         { return PostOpHandleMaxSize }
+func (v *PostOpHandle) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PostOpHandle) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PostOpHandle) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PostOpHandle) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PostOpHandle) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PostOpHandle) ResetXDR()                             { *v = PostOpHandle{} }
+func (v PostOpHandle) String() string                         { return text.String(&v, "post_op_fh3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PostOpHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2619,7 +1937,6 @@ func (v *PostOpHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind bool
 	if codec.Lacks(b, off, 4) {
@@ -2657,12 +1974,9 @@ func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PostOpHandle) ResetXDR() { *v = PostOpHandle{} }
-
-// String returns v as text, for logs.
-func (v PostOpHandle) String() string { return text.String(&v, "post_op_fh3") }
+func (v *PostOpHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
 // String returns the XDR name of v, such as DONT_CHANGE. Without a name, it is time_how(NUMBER).
 func (v TimeHow) String() string {
@@ -2693,45 +2007,28 @@ var enumTimeHow = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v TimeHow) Valid() bool { return uint32(v) <= 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *TimeHow) XDRSize() int  { return 4 }
-func (*TimeHow) XDRMaxSize() int { return TimeHowFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *TimeHow) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *TimeHow) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *TimeHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *TimeHow) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *TimeHow) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *TimeHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *TimeHow) XDRSize() int                          { return 4 }
+func (*TimeHow) XDRMaxSize() int                         { return TimeHowFixedSize }
+func (v *TimeHow) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *TimeHow) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *TimeHow) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *TimeHow) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *TimeHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *TimeHow) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TimeHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.TimeHow:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.TimeHow:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.TimeHow:")
@@ -2745,10 +2042,7 @@ func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *TimeHow) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetMode) XDRSize() int {
 	n := 4
 	if v.SetIt {
@@ -2757,28 +2051,16 @@ func (v *SetMode) XDRSize() int {
 	return n
 }
 func (*SetMode) XDRMaxSize() int { return SetModeMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetMode) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetMode) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetMode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetMode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetMode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetMode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetMode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetMode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetMode) ResetXDR()                             { *v = SetMode{} }
+func (v SetMode) String() string                         { return text.String(&v, "set_mode3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -2790,7 +2072,6 @@ func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *SetMode) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -2806,13 +2087,7 @@ func (v *SetMode) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetMode) ResetXDR() { *v = SetMode{} }
-
-// String returns v as text, for logs.
-func (v SetMode) String() string { return text.String(&v, "set_mode3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetUID) XDRSize() int {
 	n := 4
 	if v.SetIt {
@@ -2821,28 +2096,16 @@ func (v *SetUID) XDRSize() int {
 	return n
 }
 func (*SetUID) XDRMaxSize() int { return SetUIDMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetUID) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetUID) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetUID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetUID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetUID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetUID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetUID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetUID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetUID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetUID) ResetXDR()                             { *v = SetUID{} }
+func (v SetUID) String() string                         { return text.String(&v, "set_uid3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -2854,7 +2117,6 @@ func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *SetUID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -2870,13 +2132,7 @@ func (v *SetUID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetUID) ResetXDR() { *v = SetUID{} }
-
-// String returns v as text, for logs.
-func (v SetUID) String() string { return text.String(&v, "set_uid3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetGID) XDRSize() int {
 	n := 4
 	if v.SetIt {
@@ -2885,28 +2141,16 @@ func (v *SetGID) XDRSize() int {
 	return n
 }
 func (*SetGID) XDRMaxSize() int { return SetGIDMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetGID) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetGID) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetGID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetGID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetGID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetGID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetGID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetGID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetGID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetGID) ResetXDR()                             { *v = SetGID{} }
+func (v SetGID) String() string                         { return text.String(&v, "set_gid3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -2918,7 +2162,6 @@ func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *SetGID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -2934,13 +2177,7 @@ func (v *SetGID) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetGID) ResetXDR() { *v = SetGID{} }
-
-// String returns v as text, for logs.
-func (v SetGID) String() string { return text.String(&v, "set_gid3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetSize) XDRSize() int {
 	n := 4
 	if v.SetIt {
@@ -2949,28 +2186,16 @@ func (v *SetSize) XDRSize() int {
 	return n
 }
 func (*SetSize) XDRMaxSize() int { return SetSizeMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetSize) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetSize) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetSize) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetSize) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetSize) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetSize) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetSize) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetSize) ResetXDR()                             { *v = SetSize{} }
+func (v SetSize) String() string                         { return text.String(&v, "set_size3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -2982,7 +2207,6 @@ func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *SetSize) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind bool
 	if off, err = codec.GetBool(d, b, off, &kind); err != nil {
@@ -2998,13 +2222,7 @@ func (v *SetSize) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetSize) ResetXDR() { *v = SetSize{} }
-
-// String returns v as text, for logs.
-func (v SetSize) String() string { return text.String(&v, "set_size3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAtime) XDRSize() int {
 	n := 4
 	switch v.SetIt {
@@ -3015,28 +2233,16 @@ func (v *SetAtime) XDRSize() int {
 	return n
 }
 func (*SetAtime) XDRMaxSize() int { return SetAtimeMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAtime) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAtime) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAtime) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAtime) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAtime) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAtime) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAtime) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAtime) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAtime) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAtime) ResetXDR()                             { *v = SetAtime{} }
+func (v SetAtime) String() string                         { return text.String(&v, "set_atime") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -3052,7 +2258,6 @@ func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
-
 func (v *SetAtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	var kind TimeHow
@@ -3072,13 +2277,7 @@ func (v *SetAtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAtime) ResetXDR() { *v = SetAtime{} }
-
-// String returns v as text, for logs.
-func (v SetAtime) String() string { return text.String(&v, "set_atime") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetMtime) XDRSize() int {
 	n := 4
 	switch v.SetIt {
@@ -3089,28 +2288,16 @@ func (v *SetMtime) XDRSize() int {
 	return n
 }
 func (*SetMtime) XDRMaxSize() int { return SetMtimeMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetMtime) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetMtime) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetMtime) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetMtime) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetMtime) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetMtime) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetMtime) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetMtime) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetMtime) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetMtime) ResetXDR()                             { *v = SetMtime{} }
+func (v SetMtime) String() string                         { return text.String(&v, "set_mtime") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -3126,7 +2313,6 @@ func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
-
 func (v *SetMtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	var kind TimeHow
@@ -3146,39 +2332,21 @@ func (v *SetMtime) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetMtime) ResetXDR() { *v = SetMtime{} }
-
-// String returns v as text, for logs.
-func (v SetMtime) String() string { return text.String(&v, "set_mtime") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAttr) XDRSize() int {
 	return v.Mode.XDRSize() + v.UID.XDRSize() + v.GID.XDRSize() + v.Size.XDRSize() + v.Atime.XDRSize() + v.Mtime.XDRSize()
 }
 func (*SetAttr) XDRMaxSize() int { return SetAttrMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttr) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAttr) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAttr) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAttr) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAttr) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAttr) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAttr) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAttr) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAttr) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAttr) ResetXDR()                             { *v = SetAttr{} }
+func (v SetAttr) String() string                         { return text.String(&v, "sattr3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3189,7 +2357,6 @@ func (v *SetAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.SetAttr:Atime").In(v.Atime.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SetAttr:Mtime").End(v.Mtime.PutXDR(nil, b, off))
 }
-
 func (v *SetAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttr:Mode").In(v.Mode.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.SetAttr:UID").In(v.UID.GetXDR(d, b, off))
@@ -3199,120 +2366,64 @@ func (v *SetAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.SetAttr:Mtime").End(v.Mtime.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttr) ResetXDR() { *v = SetAttr{} }
-
-// String returns v as text, for logs.
-func (v SetAttr) String() string { return text.String(&v, "sattr3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *DirOpArgs) XDRSize() int { return 8 + xdr.Padded(len(v.Dir.Data)) + xdr.Padded(len(v.Name)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirOpArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *DirOpArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DirOpArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DirOpArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DirOpArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *DirOpArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DirOpArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DirOpArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DirOpArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DirOpArgs) ResetXDR()                             { *v = DirOpArgs{} }
+func (v DirOpArgs) String() string                         { return text.String(&v, "diropargs3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirOpArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
 	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.PutCounted(b, off, v.Name, math.MaxUint32))
 }
-
 func (v *DirOpArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.GetOpaque(d, b, off, 64, &v.Dir.Data))
 	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Name))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DirOpArgs) ResetXDR() { *v = DirOpArgs{} }
-
-// String returns v as text, for logs.
-func (v DirOpArgs) String() string { return text.String(&v, "diropargs3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *GetAttrArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.Object.Data)) }
 func (*GetAttrArgs) XDRMaxSize() int { return GetAttrArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *GetAttrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GetAttrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GetAttrArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GetAttrArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *GetAttrArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GetAttrArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GetAttrArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GetAttrArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GetAttrArgs) ResetXDR()                             { *v = GetAttrArgs{} }
+func (v GetAttrArgs) String() string                         { return text.String(&v, "GETATTR3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
-
 func (v *GetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetAttrArgs) ResetXDR() { *v = GetAttrArgs{} }
-
-// String returns v as text, for logs.
-func (v GetAttrArgs) String() string { return text.String(&v, "GETATTR3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *GetAttrResOK) XDRSize() int  { return 84 }
 func (*GetAttrResOK) XDRMaxSize() int { return GetAttrResOKFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *GetAttrResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GetAttrResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GetAttrResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GetAttrResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *GetAttrResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GetAttrResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GetAttrResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GetAttrResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GetAttrResOK) ResetXDR()                             { *v = GetAttrResOK{} }
+func (v GetAttrResOK) String() string                         { return text.String(&v, "GETATTR3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -3342,7 +2453,6 @@ func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	off += 80
 	return off, nil
 }
-
 func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetEnum(d, b, off, &v.ObjAttributes.Type); err != nil {
 		return 0, codec.In(err, "nfs3.GetAttrResOK:ObjAttributes.Type")
@@ -3371,13 +2481,7 @@ func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetAttrResOK) ResetXDR() { *v = GetAttrResOK{} }
-
-// String returns v as text, for logs.
-func (v GetAttrResOK) String() string { return text.String(&v, "GETATTR3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *GetAttrRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -3388,28 +2492,16 @@ func (v *GetAttrRes) XDRSize() int {
 	return n
 }
 func (*GetAttrRes) XDRMaxSize() int { return GetAttrResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *GetAttrRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *GetAttrRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GetAttrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GetAttrRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GetAttrRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *GetAttrRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GetAttrRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GetAttrRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GetAttrRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GetAttrRes) ResetXDR()                             { *v = GetAttrRes{} }
+func (v GetAttrRes) String() string                         { return text.String(&v, "GETATTR3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3424,7 +2516,6 @@ func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -3442,13 +2533,7 @@ func (v *GetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetAttrRes) ResetXDR() { *v = GetAttrRes{} }
-
-// String returns v as text, for logs.
-func (v GetAttrRes) String() string { return text.String(&v, "GETATTR3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAttrGuard) XDRSize() int {
 	n := 4
 	if v.Check {
@@ -3457,28 +2542,16 @@ func (v *SetAttrGuard) XDRSize() int {
 	return n
 }
 func (*SetAttrGuard) XDRMaxSize() int { return SetAttrGuardMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrGuard) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAttrGuard) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAttrGuard) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAttrGuard) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAttrGuard) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAttrGuard) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAttrGuard) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAttrGuard) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAttrGuard) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAttrGuard) ResetXDR()                             { *v = SetAttrGuard{} }
+func (v SetAttrGuard) String() string                         { return text.String(&v, "sattrguard3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -3492,7 +2565,6 @@ func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	}
 	return off, nil
 }
-
 func (v *SetAttrGuard) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	var kind bool
@@ -3510,39 +2582,21 @@ func (v *SetAttrGuard) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrGuard) ResetXDR() { *v = SetAttrGuard{} }
-
-// String returns v as text, for logs.
-func (v SetAttrGuard) String() string { return text.String(&v, "sattrguard3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAttrArgs) XDRSize() int {
 	return 4 + xdr.Padded(len(v.Object.Data)) + v.NewAttributes.XDRSize() + v.Guard.XDRSize()
 }
 func (*SetAttrArgs) XDRMaxSize() int { return SetAttrArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAttrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAttrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAttrArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAttrArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAttrArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAttrArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAttrArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAttrArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAttrArgs) ResetXDR()                             { *v = SetAttrArgs{} }
+func (v SetAttrArgs) String() string                         { return text.String(&v, "SETATTR3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3550,102 +2604,57 @@ func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SetAttrArgs:Guard").End(v.Guard.PutXDR(nil, b, off))
 }
-
 func (v *SetAttrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttrArgs:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.SetAttrArgs:Guard").End(v.Guard.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrArgs) ResetXDR() { *v = SetAttrArgs{} }
-
-// String returns v as text, for logs.
-func (v SetAttrArgs) String() string { return text.String(&v, "SETATTR3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAttrResOK) XDRSize() int  { return v.ObjWcc.XDRSize() }
 func (*SetAttrResOK) XDRMaxSize() int { return SetAttrResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAttrResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAttrResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAttrResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAttrResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAttrResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAttrResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAttrResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAttrResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAttrResOK) ResetXDR()                             { *v = SetAttrResOK{} }
+func (v SetAttrResOK) String() string                         { return text.String(&v, "SETATTR3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
-
 func (v *SetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrResOK) ResetXDR() { *v = SetAttrResOK{} }
-
-// String returns v as text, for logs.
-func (v SetAttrResOK) String() string { return text.String(&v, "SETATTR3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAttrResFail) XDRSize() int  { return v.ObjWcc.XDRSize() }
 func (*SetAttrResFail) XDRMaxSize() int { return SetAttrResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAttrResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAttrResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAttrResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAttrResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAttrResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAttrResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAttrResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAttrResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAttrResFail) ResetXDR()                             { *v = SetAttrResFail{} }
+func (v SetAttrResFail) String() string                         { return text.String(&v, "SETATTR3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
-
 func (v *SetAttrResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrResFail) ResetXDR() { *v = SetAttrResFail{} }
-
-// String returns v as text, for logs.
-func (v SetAttrResFail) String() string { return text.String(&v, "SETATTR3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetAttrRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -3657,28 +2666,16 @@ func (v *SetAttrRes) XDRSize() int {
 	return n
 }
 func (*SetAttrRes) XDRMaxSize() int { return SetAttrResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SetAttrRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SetAttrRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetAttrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetAttrRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetAttrRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SetAttrRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetAttrRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetAttrRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetAttrRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetAttrRes) ResetXDR()                             { *v = SetAttrRes{} }
+func (v SetAttrRes) String() string                         { return text.String(&v, "SETATTR3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3690,7 +2687,6 @@ func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.SetAttrRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.SetAttrRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -3706,79 +2702,42 @@ func (v *SetAttrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetAttrRes) ResetXDR() { *v = SetAttrRes{} }
-
-// String returns v as text, for logs.
-func (v SetAttrRes) String() string { return text.String(&v, "SETATTR3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LookupArgs) XDRSize() int { return v.What.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LookupArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LookupArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LookupArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LookupArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LookupArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LookupArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LookupArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LookupArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LookupArgs) ResetXDR()                             { *v = LookupArgs{} }
+func (v LookupArgs) String() string                         { return text.String(&v, "LOOKUP3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.PutXDR(nil, b, off))
 }
-
 func (v *LookupArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupArgs) ResetXDR() { *v = LookupArgs{} }
-
-// String returns v as text, for logs.
-func (v LookupArgs) String() string { return text.String(&v, "LOOKUP3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LookupResOK) XDRSize() int {
 	return 4 + xdr.Padded(len(v.Object.Data)) + v.ObjAttributes.XDRSize() + v.DirAttributes.XDRSize()
 }
 func (*LookupResOK) XDRMaxSize() int { return LookupResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LookupResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LookupResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LookupResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LookupResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LookupResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LookupResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LookupResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LookupResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LookupResOK) ResetXDR()                             { *v = LookupResOK{} }
+func (v LookupResOK) String() string                         { return text.String(&v, "LOOKUP3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3786,61 +2745,35 @@ func (v *LookupResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LookupResOK:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
-
 func (v *LookupResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LookupResOK:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.LookupResOK:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupResOK) ResetXDR() { *v = LookupResOK{} }
-
-// String returns v as text, for logs.
-func (v LookupResOK) String() string { return text.String(&v, "LOOKUP3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LookupResFail) XDRSize() int  { return v.DirAttributes.XDRSize() }
 func (*LookupResFail) XDRMaxSize() int { return LookupResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LookupResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LookupResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LookupResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LookupResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LookupResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LookupResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LookupResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LookupResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LookupResFail) ResetXDR()                             { *v = LookupResFail{} }
+func (v LookupResFail) String() string                         { return text.String(&v, "LOOKUP3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
-
 func (v *LookupResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupResFail) ResetXDR() { *v = LookupResFail{} }
-
-// String returns v as text, for logs.
-func (v LookupResFail) String() string { return text.String(&v, "LOOKUP3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LookupRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -3852,28 +2785,16 @@ func (v *LookupRes) XDRSize() int {
 	return n
 }
 func (*LookupRes) XDRMaxSize() int { return LookupResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LookupRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LookupRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LookupRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LookupRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LookupRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LookupRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LookupRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LookupRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LookupRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LookupRes) ResetXDR()                             { *v = LookupRes{} }
+func (v LookupRes) String() string                         { return text.String(&v, "LOOKUP3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3885,7 +2806,6 @@ func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.LookupRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *LookupRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.LookupRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -3901,140 +2821,77 @@ func (v *LookupRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LookupRes) ResetXDR() { *v = LookupRes{} }
-
-// String returns v as text, for logs.
-func (v LookupRes) String() string { return text.String(&v, "LOOKUP3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *AccessArgs) XDRSize() int  { return 8 + xdr.Padded(len(v.Object.Data)) }
 func (*AccessArgs) XDRMaxSize() int { return AccessArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *AccessArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AccessArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AccessArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AccessArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *AccessArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AccessArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AccessArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AccessArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AccessArgs) ResetXDR()                             { *v = AccessArgs{} }
+func (v AccessArgs) String() string                         { return text.String(&v, "ACCESS3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.PutWord(b, off, v.Access))
 }
-
 func (v *AccessArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.GetWord(b, off, &v.Access))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessArgs) ResetXDR() { *v = AccessArgs{} }
-
-// String returns v as text, for logs.
-func (v AccessArgs) String() string { return text.String(&v, "ACCESS3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *AccessResOK) XDRSize() int  { return 4 + v.ObjAttributes.XDRSize() }
 func (*AccessResOK) XDRMaxSize() int { return AccessResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *AccessResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AccessResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AccessResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AccessResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *AccessResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AccessResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AccessResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AccessResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AccessResOK) ResetXDR()                             { *v = AccessResOK{} }
+func (v AccessResOK) String() string                         { return text.String(&v, "ACCESS3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.PutWord(b, off, v.Access))
 }
-
 func (v *AccessResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.GetWord(b, off, &v.Access))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessResOK) ResetXDR() { *v = AccessResOK{} }
-
-// String returns v as text, for logs.
-func (v AccessResOK) String() string { return text.String(&v, "ACCESS3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *AccessResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*AccessResFail) XDRMaxSize() int { return AccessResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *AccessResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AccessResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AccessResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AccessResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *AccessResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AccessResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AccessResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AccessResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AccessResFail) ResetXDR()                             { *v = AccessResFail{} }
+func (v AccessResFail) String() string                         { return text.String(&v, "ACCESS3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
-
 func (v *AccessResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessResFail) ResetXDR() { *v = AccessResFail{} }
-
-// String returns v as text, for logs.
-func (v AccessResFail) String() string { return text.String(&v, "ACCESS3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *AccessRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -4046,28 +2903,16 @@ func (v *AccessRes) XDRSize() int {
 	return n
 }
 func (*AccessRes) XDRMaxSize() int { return AccessResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *AccessRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *AccessRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AccessRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AccessRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AccessRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *AccessRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AccessRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AccessRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AccessRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AccessRes) ResetXDR()                             { *v = AccessRes{} }
+func (v AccessRes) String() string                         { return text.String(&v, "ACCESS3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -4079,7 +2924,6 @@ func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.AccessRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.AccessRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4095,55 +2939,43 @@ func (v *AccessRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AccessRes) ResetXDR() { *v = AccessRes{} }
-
-// String returns v as text, for logs.
-func (v AccessRes) String() string { return text.String(&v, "ACCESS3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadLinkArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.SymLink.Data)) }
 func (*ReadLinkArgs) XDRMaxSize() int { return ReadLinkArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadLinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadLinkArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadLinkArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadLinkArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadLinkArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadLinkArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadLinkArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadLinkArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadLinkArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadLinkArgs) ResetXDR()                             { *v = ReadLinkArgs{} }
+func (v ReadLinkArgs) String() string                         { return text.String(&v, "READLINK3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.PutCounted(b, off, v.SymLink.Data, 64))
 }
-
 func (v *ReadLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.GetOpaque(d, b, off, 64, &v.SymLink.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkArgs) ResetXDR() { *v = ReadLinkArgs{} }
-
-// String returns v as text, for logs.
-func (v ReadLinkArgs) String() string { return text.String(&v, "READLINK3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadLinkResOK) XDRSize() int { return 4 + v.Attributes.XDRSize() + xdr.Padded(len(v.Path)) }
+func (v *ReadLinkResOK) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadLinkResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadLinkResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadLinkResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadLinkResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadLinkResOK) ResetXDR()                             { *v = ReadLinkResOK{} }
+func (v ReadLinkResOK) String() string                         { return text.String(&v, "READLINK3resok") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -4155,90 +2987,39 @@ func (v *ReadLinkResOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadLinkResOK) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadLinkResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadLinkResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadLinkResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadLinkResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.PutItem(e, b, off, SiteReadLinkResOKPath, v.Path, math.MaxUint32))
 }
-
 func (v *ReadLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.GetItem(d, b, off, math.MaxUint32, SiteReadLinkResOKPath, &v.Path))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkResOK) ResetXDR() { *v = ReadLinkResOK{} }
-
-// String returns v as text, for logs.
-func (v ReadLinkResOK) String() string { return text.String(&v, "READLINK3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadLinkResFail) XDRSize() int  { return v.Attributes.XDRSize() }
 func (*ReadLinkResFail) XDRMaxSize() int { return ReadLinkResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadLinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadLinkResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadLinkResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadLinkResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadLinkResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadLinkResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadLinkResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadLinkResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadLinkResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadLinkResFail) ResetXDR()                             { *v = ReadLinkResFail{} }
+func (v ReadLinkResFail) String() string                         { return text.String(&v, "READLINK3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
-
 func (v *ReadLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkResFail) ResetXDR() { *v = ReadLinkResFail{} }
-
-// String returns v as text, for logs.
-func (v ReadLinkResFail) String() string { return text.String(&v, "READLINK3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadLinkRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -4249,6 +3030,19 @@ func (v *ReadLinkRes) XDRSize() int {
 	}
 	return n
 }
+func (v *ReadLinkRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadLinkRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadLinkRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadLinkRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadLinkRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadLinkRes) ResetXDR()                             { *v = ReadLinkRes{} }
+func (v ReadLinkRes) String() string                         { return text.String(&v, "READLINK3res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -4263,31 +3057,6 @@ func (v *ReadLinkRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadLinkRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadLinkRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadLinkRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadLinkRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadLinkRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
@@ -4298,7 +3067,6 @@ func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.ReadLinkRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4314,37 +3082,19 @@ func (v *ReadLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadLinkRes) ResetXDR() { *v = ReadLinkRes{} }
-
-// String returns v as text, for logs.
-func (v ReadLinkRes) String() string { return text.String(&v, "READLINK3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.File.Data)) }
 func (*ReadArgs) XDRMaxSize() int { return ReadArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadArgs) ResetXDR()                             { *v = ReadArgs{} }
+func (v ReadArgs) String() string                         { return text.String(&v, "READ3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -4352,21 +3102,27 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
 	return codec.At(fault, "nfs3.ReadArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
-
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
 	return codec.At(fault, "nfs3.ReadArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
-
-// String returns v as text, for logs.
-func (v ReadArgs) String() string { return text.String(&v, "READ3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadResOK) XDRSize() int { return 12 + v.FileAttributes.XDRSize() + xdr.Padded(len(v.Data)) }
+func (v *ReadResOK) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadResOK) ResetXDR()                             { *v = ReadResOK{} }
+func (v ReadResOK) String() string                         { return text.String(&v, "READ3resok") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -4378,31 +3134,6 @@ func (v *ReadResOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadResOK) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
@@ -4410,7 +3141,6 @@ func (v *ReadResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.ReadResOK:EOF").In(codec.PutWord(b, off, codec.Word(v.EOF)))
 	return codec.At(fault, "nfs3.ReadResOK:Data").End(codec.PutItem(e, b, off, SiteReadResOKData, v.Data, math.MaxUint32))
 }
-
 func (v *ReadResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadResOK:Count").In(codec.GetWord(b, off, &v.Count))
@@ -4418,54 +3148,29 @@ func (v *ReadResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.ReadResOK:Data").End(codec.GetItem(d, b, off, math.MaxUint32, SiteReadResOKData, &v.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadResOK) ResetXDR() { *v = ReadResOK{} }
-
-// String returns v as text, for logs.
-func (v ReadResOK) String() string { return text.String(&v, "READ3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadResFail) XDRSize() int  { return v.FileAttributes.XDRSize() }
 func (*ReadResFail) XDRMaxSize() int { return ReadResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadResFail) ResetXDR()                             { *v = ReadResFail{} }
+func (v ReadResFail) String() string                         { return text.String(&v, "READ3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.PutXDR(nil, b, off))
 }
-
 func (v *ReadResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadResFail) ResetXDR() { *v = ReadResFail{} }
-
-// String returns v as text, for logs.
-func (v ReadResFail) String() string { return text.String(&v, "READ3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -4476,6 +3181,19 @@ func (v *ReadRes) XDRSize() int {
 	}
 	return n
 }
+func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadRes) ResetXDR()                             { *v = ReadRes{} }
+func (v ReadRes) String() string                         { return text.String(&v, "READ3res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -4490,31 +3208,6 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
@@ -4525,7 +3218,6 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.ReadRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4540,12 +3232,6 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.ReadRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
-
-// String returns v as text, for logs.
-func (v ReadRes) String() string { return text.String(&v, "READ3res") }
 
 // String returns the XDR name of v, such as UNSTABLE. Without a name, it is stable_how(NUMBER).
 func (v StableHow) String() string {
@@ -4576,46 +3262,42 @@ var enumStableHow = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v StableHow) Valid() bool { return uint32(v) <= 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *StableHow) XDRSize() int  { return 4 }
 func (*StableHow) XDRMaxSize() int { return StableHowFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *StableHow) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *StableHow) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *StableHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *StableHow) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *StableHow) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *StableHow) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *StableHow) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *StableHow) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *StableHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *StableHow) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StableHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.StableHow:").End(codec.PutEnum(b, off, *v))
 }
-
 func (v *StableHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.StableHow:").End(codec.GetEnum(d, b, off, v))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *StableHow) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteArgs) XDRSize() int { return 24 + xdr.Padded(len(v.File.Data)) + xdr.Padded(len(v.Data)) }
+func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteArgs) ResetXDR()                             { *v = WriteArgs{} }
+func (v WriteArgs) String() string                         { return text.String(&v, "WRITE3args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -4627,31 +3309,6 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
@@ -4660,7 +3317,6 @@ func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.WriteArgs:Stable").In(codec.PutEnum(b, off, v.Stable))
 	return codec.At(fault, "nfs3.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, math.MaxUint32))
 }
-
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	off, fault = codec.At(fault, "nfs3.WriteArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
@@ -4669,37 +3325,19 @@ func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.WriteArgs:Data").End(codec.GetItem(d, b, off, math.MaxUint32, SiteWriteArgsData, &v.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
-
-// String returns v as text, for logs.
-func (v WriteArgs) String() string { return text.String(&v, "WRITE3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteResOK) XDRSize() int  { return 16 + v.FileWcc.XDRSize() }
 func (*WriteResOK) XDRMaxSize() int { return WriteResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WriteResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WriteResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteResOK) ResetXDR()                             { *v = WriteResOK{} }
+func (v WriteResOK) String() string                         { return text.String(&v, "WRITE3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -4708,7 +3346,6 @@ func (v *WriteResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.WriteResOK:Committed").In(codec.PutEnum(b, off, v.Committed))
 	return codec.At(fault, "nfs3.WriteResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 }
-
 func (v *WriteResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteResOK:FileWcc").In(v.FileWcc.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.WriteResOK:Count").In(codec.GetWord(b, off, &v.Count))
@@ -4716,54 +3353,29 @@ func (v *WriteResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.WriteResOK:Verf").End(codec.GetFixed(d, b, off, v.Verf[:]))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteResOK) ResetXDR() { *v = WriteResOK{} }
-
-// String returns v as text, for logs.
-func (v WriteResOK) String() string { return text.String(&v, "WRITE3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteResFail) XDRSize() int  { return v.FileWcc.XDRSize() }
 func (*WriteResFail) XDRMaxSize() int { return WriteResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WriteResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WriteResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteResFail) ResetXDR()                             { *v = WriteResFail{} }
+func (v WriteResFail) String() string                         { return text.String(&v, "WRITE3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
-
 func (v *WriteResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteResFail) ResetXDR() { *v = WriteResFail{} }
-
-// String returns v as text, for logs.
-func (v WriteResFail) String() string { return text.String(&v, "WRITE3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -4775,28 +3387,16 @@ func (v *WriteRes) XDRSize() int {
 	return n
 }
 func (*WriteRes) XDRMaxSize() int { return WriteResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WriteRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteRes) ResetXDR()                             { *v = WriteRes{} }
+func (v WriteRes) String() string                         { return text.String(&v, "WRITE3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -4808,7 +3408,6 @@ func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.WriteRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.WriteRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -4823,12 +3422,6 @@ func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.WriteRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
-
-// String returns v as text, for logs.
-func (v WriteRes) String() string { return text.String(&v, "WRITE3res") }
 
 // String returns the XDR name of v, such as UNCHECKED. Without a name, it is createmode3(NUMBER).
 func (v CreateMode) String() string {
@@ -4859,45 +3452,28 @@ var enumCreateMode = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v CreateMode) Valid() bool { return uint32(v) <= 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *CreateMode) XDRSize() int  { return 4 }
-func (*CreateMode) XDRMaxSize() int { return CreateModeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CreateMode) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *CreateMode) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateMode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateMode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateMode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CreateMode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *CreateMode) XDRSize() int                          { return 4 }
+func (*CreateMode) XDRMaxSize() int                         { return CreateModeFixedSize }
+func (v *CreateMode) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CreateMode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateMode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateMode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateMode) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.CreateMode:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.CreateMode:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.CreateMode:")
@@ -4911,10 +3487,7 @@ func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateMode) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CreateHow) XDRSize() int {
 	n := 4
 	switch v.Mode {
@@ -4926,28 +3499,16 @@ func (v *CreateHow) XDRSize() int {
 	return n
 }
 func (*CreateHow) XDRMaxSize() int { return CreateHowMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateHow) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CreateHow) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateHow) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateHow) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CreateHow) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateHow) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateHow) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateHow) ResetXDR()                             { *v = CreateHow{} }
+func (v CreateHow) String() string                         { return text.String(&v, "createhow3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -4963,7 +3524,6 @@ func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 		return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.Mode)), 0, "nfs3.CreateHow:Mode")
 	}
 }
-
 func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind CreateMode
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -4983,81 +3543,44 @@ func (v *CreateHow) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateHow) ResetXDR() { *v = CreateHow{} }
-
-// String returns v as text, for logs.
-func (v CreateHow) String() string { return text.String(&v, "createhow3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CreateArgs) XDRSize() int { return v.Where.XDRSize() + v.How.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CreateArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CreateArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateArgs) ResetXDR()                             { *v = CreateArgs{} }
+func (v CreateArgs) String() string                         { return text.String(&v, "CREATE3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.PutXDR(nil, b, off))
 }
-
 func (v *CreateArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateArgs) ResetXDR() { *v = CreateArgs{} }
-
-// String returns v as text, for logs.
-func (v CreateArgs) String() string { return text.String(&v, "CREATE3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CreateResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 func (*CreateResOK) XDRMaxSize() int { return CreateResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CreateResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CreateResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateResOK) ResetXDR()                             { *v = CreateResOK{} }
+func (v CreateResOK) String() string                         { return text.String(&v, "CREATE3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5065,61 +3588,35 @@ func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CreateResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *CreateResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.CreateResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateResOK) ResetXDR() { *v = CreateResOK{} }
-
-// String returns v as text, for logs.
-func (v CreateResOK) String() string { return text.String(&v, "CREATE3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CreateResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*CreateResFail) XDRMaxSize() int { return CreateResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CreateResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CreateResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateResFail) ResetXDR()                             { *v = CreateResFail{} }
+func (v CreateResFail) String() string                         { return text.String(&v, "CREATE3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *CreateResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateResFail) ResetXDR() { *v = CreateResFail{} }
-
-// String returns v as text, for logs.
-func (v CreateResFail) String() string { return text.String(&v, "CREATE3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CreateRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -5131,28 +3628,16 @@ func (v *CreateRes) XDRSize() int {
 	return n
 }
 func (*CreateRes) XDRMaxSize() int { return CreateResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CreateRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CreateRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CreateRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CreateRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CreateRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CreateRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CreateRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CreateRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CreateRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CreateRes) ResetXDR()                             { *v = CreateRes{} }
+func (v CreateRes) String() string                         { return text.String(&v, "CREATE3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5164,7 +3649,6 @@ func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.CreateRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.CreateRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5180,81 +3664,44 @@ func (v *CreateRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CreateRes) ResetXDR() { *v = CreateRes{} }
-
-// String returns v as text, for logs.
-func (v CreateRes) String() string { return text.String(&v, "CREATE3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkDirArgs) XDRSize() int { return v.Where.XDRSize() + v.Attributes.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkDirArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkDirArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkDirArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkDirArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkDirArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkDirArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkDirArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkDirArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkDirArgs) ResetXDR()                             { *v = MkDirArgs{} }
+func (v MkDirArgs) String() string                         { return text.String(&v, "MKDIR3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
-
 func (v *MkDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirArgs) ResetXDR() { *v = MkDirArgs{} }
-
-// String returns v as text, for logs.
-func (v MkDirArgs) String() string { return text.String(&v, "MKDIR3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkDirResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 func (*MkDirResOK) XDRMaxSize() int { return MkDirResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkDirResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkDirResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkDirResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkDirResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkDirResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkDirResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkDirResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkDirResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkDirResOK) ResetXDR()                             { *v = MkDirResOK{} }
+func (v MkDirResOK) String() string                         { return text.String(&v, "MKDIR3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5262,61 +3709,35 @@ func (v *MkDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *MkDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.MkDirResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirResOK) ResetXDR() { *v = MkDirResOK{} }
-
-// String returns v as text, for logs.
-func (v MkDirResOK) String() string { return text.String(&v, "MKDIR3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkDirResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*MkDirResFail) XDRMaxSize() int { return MkDirResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkDirResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkDirResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkDirResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkDirResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkDirResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkDirResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkDirResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkDirResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkDirResFail) ResetXDR()                             { *v = MkDirResFail{} }
+func (v MkDirResFail) String() string                         { return text.String(&v, "MKDIR3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *MkDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirResFail) ResetXDR() { *v = MkDirResFail{} }
-
-// String returns v as text, for logs.
-func (v MkDirResFail) String() string { return text.String(&v, "MKDIR3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkDirRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -5328,28 +3749,16 @@ func (v *MkDirRes) XDRSize() int {
 	return n
 }
 func (*MkDirRes) XDRMaxSize() int { return MkDirResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkDirRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkDirRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkDirRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkDirRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkDirRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkDirRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkDirRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkDirRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkDirRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkDirRes) ResetXDR()                             { *v = MkDirRes{} }
+func (v MkDirRes) String() string                         { return text.String(&v, "MKDIR3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5361,7 +3770,6 @@ func (v *MkDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.MkDirRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *MkDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.MkDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5377,14 +3785,21 @@ func (v *MkDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkDirRes) ResetXDR() { *v = MkDirRes{} }
-
-// String returns v as text, for logs.
-func (v MkDirRes) String() string { return text.String(&v, "MKDIR3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SymLinkData) XDRSize() int { return 4 + v.Attributes.XDRSize() + xdr.Padded(len(v.Path)) }
+func (v *SymLinkData) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *SymLinkData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SymLinkData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SymLinkData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SymLinkData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SymLinkData) ResetXDR()                             { *v = SymLinkData{} }
+func (v SymLinkData) String() string                         { return text.String(&v, "symlinkdata3") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -5396,50 +3811,31 @@ func (v *SymLinkData) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SymLinkData) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *SymLinkData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SymLinkData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SymLinkData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SymLinkData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.PutItem(e, b, off, SiteSymLinkDataPath, v.Path, math.MaxUint32))
 }
-
 func (v *SymLinkData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.GetItem(d, b, off, math.MaxUint32, SiteSymLinkDataPath, &v.Path))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkData) ResetXDR() { *v = SymLinkData{} }
-
-// String returns v as text, for logs.
-func (v SymLinkData) String() string { return text.String(&v, "symlinkdata3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SymLinkArgs) XDRSize() int { return v.Where.XDRSize() + v.SymLink.XDRSize() }
+func (v *SymLinkArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *SymLinkArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SymLinkArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SymLinkArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SymLinkArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SymLinkArgs) ResetXDR()                             { *v = SymLinkArgs{} }
+func (v SymLinkArgs) String() string                         { return text.String(&v, "SYMLINK3args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -5447,75 +3843,31 @@ func (v *SymLinkArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return v.Where.XDRSize() + v.SymLink.ReducedXDRSize(e)
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SymLinkArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *SymLinkArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SymLinkArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SymLinkArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SymLinkArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.PutXDR(e, b, off))
 }
-
 func (v *SymLinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkArgs) ResetXDR() { *v = SymLinkArgs{} }
-
-// String returns v as text, for logs.
-func (v SymLinkArgs) String() string { return text.String(&v, "SYMLINK3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SymLinkResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 func (*SymLinkResOK) XDRMaxSize() int { return SymLinkResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SymLinkResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SymLinkResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SymLinkResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SymLinkResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SymLinkResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SymLinkResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SymLinkResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SymLinkResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SymLinkResOK) ResetXDR()                             { *v = SymLinkResOK{} }
+func (v SymLinkResOK) String() string                         { return text.String(&v, "SYMLINK3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5523,61 +3875,35 @@ func (v *SymLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *SymLinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.SymLinkResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkResOK) ResetXDR() { *v = SymLinkResOK{} }
-
-// String returns v as text, for logs.
-func (v SymLinkResOK) String() string { return text.String(&v, "SYMLINK3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SymLinkResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*SymLinkResFail) XDRMaxSize() int { return SymLinkResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SymLinkResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SymLinkResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SymLinkResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SymLinkResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SymLinkResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SymLinkResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SymLinkResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SymLinkResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SymLinkResFail) ResetXDR()                             { *v = SymLinkResFail{} }
+func (v SymLinkResFail) String() string                         { return text.String(&v, "SYMLINK3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *SymLinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkResFail) ResetXDR() { *v = SymLinkResFail{} }
-
-// String returns v as text, for logs.
-func (v SymLinkResFail) String() string { return text.String(&v, "SYMLINK3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SymLinkRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -5589,28 +3915,16 @@ func (v *SymLinkRes) XDRSize() int {
 	return n
 }
 func (*SymLinkRes) XDRMaxSize() int { return SymLinkResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *SymLinkRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *SymLinkRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SymLinkRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SymLinkRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SymLinkRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *SymLinkRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SymLinkRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SymLinkRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SymLinkRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SymLinkRes) ResetXDR()                             { *v = SymLinkRes{} }
+func (v SymLinkRes) String() string                         { return text.String(&v, "SYMLINK3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5622,7 +3936,6 @@ func (v *SymLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.SymLinkRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *SymLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.SymLinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5638,37 +3951,19 @@ func (v *SymLinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SymLinkRes) ResetXDR() { *v = SymLinkRes{} }
-
-// String returns v as text, for logs.
-func (v SymLinkRes) String() string { return text.String(&v, "SYMLINK3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *DeviceData) XDRSize() int  { return 8 + v.DevAttributes.XDRSize() }
 func (*DeviceData) XDRMaxSize() int { return DeviceDataMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DeviceData) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *DeviceData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DeviceData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DeviceData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DeviceData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *DeviceData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DeviceData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DeviceData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DeviceData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DeviceData) ResetXDR()                             { *v = DeviceData{} }
+func (v DeviceData) String() string                         { return text.String(&v, "devicedata3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5676,20 +3971,13 @@ func (v *DeviceData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.PutWord(b, off, v.Spec.Specdata1))
 	return codec.At(fault, "nfs3.DeviceData:Spec.Specdata2").End(codec.PutWord(b, off, v.Spec.Specdata2))
 }
-
 func (v *DeviceData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DeviceData:DevAttributes").In(v.DevAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.GetWord(b, off, &v.Spec.Specdata1))
 	return codec.At(fault, "nfs3.DeviceData:Spec.Specdata2").End(codec.GetWord(b, off, &v.Spec.Specdata2))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DeviceData) ResetXDR() { *v = DeviceData{} }
-
-// String returns v as text, for logs.
-func (v DeviceData) String() string { return text.String(&v, "devicedata3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkNodData) XDRSize() int {
 	n := 4
 	switch v.Type {
@@ -5702,28 +3990,16 @@ func (v *MkNodData) XDRSize() int {
 	return n
 }
 func (*MkNodData) XDRMaxSize() int { return MkNodDataMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodData) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkNodData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkNodData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkNodData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkNodData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkNodData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkNodData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkNodData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkNodData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkNodData) ResetXDR()                             { *v = MkNodData{} }
+func (v MkNodData) String() string                         { return text.String(&v, "mknoddata3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5740,7 +4016,6 @@ func (v *MkNodData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *MkNodData) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind FileType
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -5760,81 +4035,44 @@ func (v *MkNodData) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodData) ResetXDR() { *v = MkNodData{} }
-
-// String returns v as text, for logs.
-func (v MkNodData) String() string { return text.String(&v, "mknoddata3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkNodArgs) XDRSize() int { return v.Where.XDRSize() + v.What.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkNodArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkNodArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkNodArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkNodArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkNodArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkNodArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkNodArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkNodArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkNodArgs) ResetXDR()                             { *v = MkNodArgs{} }
+func (v MkNodArgs) String() string                         { return text.String(&v, "MKNOD3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.PutXDR(nil, b, off))
 }
-
 func (v *MkNodArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodArgs) ResetXDR() { *v = MkNodArgs{} }
-
-// String returns v as text, for logs.
-func (v MkNodArgs) String() string { return text.String(&v, "MKNOD3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkNodResOK) XDRSize() int {
 	return v.Obj.XDRSize() + v.ObjAttributes.XDRSize() + v.DirWcc.XDRSize()
 }
 func (*MkNodResOK) XDRMaxSize() int { return MkNodResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkNodResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkNodResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkNodResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkNodResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkNodResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkNodResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkNodResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkNodResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkNodResOK) ResetXDR()                             { *v = MkNodResOK{} }
+func (v MkNodResOK) String() string                         { return text.String(&v, "MKNOD3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5842,61 +4080,35 @@ func (v *MkNodResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkNodResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *MkNodResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodResOK:Obj").In(v.Obj.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.MkNodResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodResOK) ResetXDR() { *v = MkNodResOK{} }
-
-// String returns v as text, for logs.
-func (v MkNodResOK) String() string { return text.String(&v, "MKNOD3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkNodResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*MkNodResFail) XDRMaxSize() int { return MkNodResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkNodResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkNodResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkNodResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkNodResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkNodResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkNodResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkNodResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkNodResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkNodResFail) ResetXDR()                             { *v = MkNodResFail{} }
+func (v MkNodResFail) String() string                         { return text.String(&v, "MKNOD3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *MkNodResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodResFail) ResetXDR() { *v = MkNodResFail{} }
-
-// String returns v as text, for logs.
-func (v MkNodResFail) String() string { return text.String(&v, "MKNOD3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *MkNodRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -5908,28 +4120,16 @@ func (v *MkNodRes) XDRSize() int {
 	return n
 }
 func (*MkNodRes) XDRMaxSize() int { return MkNodResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *MkNodRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *MkNodRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MkNodRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MkNodRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MkNodRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *MkNodRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MkNodRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MkNodRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MkNodRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MkNodRes) ResetXDR()                             { *v = MkNodRes{} }
+func (v MkNodRes) String() string                         { return text.String(&v, "MKNOD3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -5941,7 +4141,6 @@ func (v *MkNodRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.MkNodRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *MkNodRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.MkNodRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -5957,135 +4156,72 @@ func (v *MkNodRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MkNodRes) ResetXDR() { *v = MkNodRes{} }
-
-// String returns v as text, for logs.
-func (v MkNodRes) String() string { return text.String(&v, "MKNOD3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RemoveArgs) XDRSize() int { return v.Object.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RemoveArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoveArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoveArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoveArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RemoveArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoveArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoveArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoveArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoveArgs) ResetXDR()                             { *v = RemoveArgs{} }
+func (v RemoveArgs) String() string                         { return text.String(&v, "REMOVE3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
-
 func (v *RemoveArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveArgs) ResetXDR() { *v = RemoveArgs{} }
-
-// String returns v as text, for logs.
-func (v RemoveArgs) String() string { return text.String(&v, "REMOVE3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RemoveResOK) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RemoveResOK) XDRMaxSize() int { return RemoveResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RemoveResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoveResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoveResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoveResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RemoveResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoveResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoveResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoveResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoveResOK) ResetXDR()                             { *v = RemoveResOK{} }
+func (v RemoveResOK) String() string                         { return text.String(&v, "REMOVE3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *RemoveResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveResOK) ResetXDR() { *v = RemoveResOK{} }
-
-// String returns v as text, for logs.
-func (v RemoveResOK) String() string { return text.String(&v, "REMOVE3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RemoveResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RemoveResFail) XDRMaxSize() int { return RemoveResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RemoveResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoveResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoveResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoveResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RemoveResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoveResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoveResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoveResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoveResFail) ResetXDR()                             { *v = RemoveResFail{} }
+func (v RemoveResFail) String() string                         { return text.String(&v, "REMOVE3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *RemoveResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveResFail) ResetXDR() { *v = RemoveResFail{} }
-
-// String returns v as text, for logs.
-func (v RemoveResFail) String() string { return text.String(&v, "REMOVE3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RemoveRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -6097,28 +4233,16 @@ func (v *RemoveRes) XDRSize() int {
 	return n
 }
 func (*RemoveRes) XDRMaxSize() int { return RemoveResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RemoveRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RemoveRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoveRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoveRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoveRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RemoveRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoveRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoveRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoveRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoveRes) ResetXDR()                             { *v = RemoveRes{} }
+func (v RemoveRes) String() string                         { return text.String(&v, "REMOVE3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -6130,7 +4254,6 @@ func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.RemoveRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.RemoveRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6146,135 +4269,72 @@ func (v *RemoveRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveRes) ResetXDR() { *v = RemoveRes{} }
-
-// String returns v as text, for logs.
-func (v RemoveRes) String() string { return text.String(&v, "REMOVE3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RmDirArgs) XDRSize() int { return v.Object.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RmDirArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RmDirArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RmDirArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RmDirArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RmDirArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RmDirArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RmDirArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RmDirArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RmDirArgs) ResetXDR()                             { *v = RmDirArgs{} }
+func (v RmDirArgs) String() string                         { return text.String(&v, "RMDIR3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
-
 func (v *RmDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirArgs) ResetXDR() { *v = RmDirArgs{} }
-
-// String returns v as text, for logs.
-func (v RmDirArgs) String() string { return text.String(&v, "RMDIR3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RmDirResOK) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RmDirResOK) XDRMaxSize() int { return RmDirResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RmDirResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RmDirResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RmDirResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RmDirResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RmDirResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RmDirResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RmDirResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RmDirResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RmDirResOK) ResetXDR()                             { *v = RmDirResOK{} }
+func (v RmDirResOK) String() string                         { return text.String(&v, "RMDIR3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *RmDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirResOK) ResetXDR() { *v = RmDirResOK{} }
-
-// String returns v as text, for logs.
-func (v RmDirResOK) String() string { return text.String(&v, "RMDIR3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RmDirResFail) XDRSize() int  { return v.DirWcc.XDRSize() }
 func (*RmDirResFail) XDRMaxSize() int { return RmDirResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RmDirResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RmDirResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RmDirResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RmDirResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RmDirResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RmDirResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RmDirResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RmDirResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RmDirResFail) ResetXDR()                             { *v = RmDirResFail{} }
+func (v RmDirResFail) String() string                         { return text.String(&v, "RMDIR3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
-
 func (v *RmDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirResFail) ResetXDR() { *v = RmDirResFail{} }
-
-// String returns v as text, for logs.
-func (v RmDirResFail) String() string { return text.String(&v, "RMDIR3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RmDirRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -6286,28 +4346,16 @@ func (v *RmDirRes) XDRSize() int {
 	return n
 }
 func (*RmDirRes) XDRMaxSize() int { return RmDirResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RmDirRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RmDirRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RmDirRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RmDirRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RmDirRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RmDirRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RmDirRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RmDirRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RmDirRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RmDirRes) ResetXDR()                             { *v = RmDirRes{} }
+func (v RmDirRes) String() string                         { return text.String(&v, "RMDIR3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -6319,7 +4367,6 @@ func (v *RmDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.RmDirRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *RmDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.RmDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6335,141 +4382,78 @@ func (v *RmDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RmDirRes) ResetXDR() { *v = RmDirRes{} }
-
-// String returns v as text, for logs.
-func (v RmDirRes) String() string { return text.String(&v, "RMDIR3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RenameArgs) XDRSize() int { return v.From.XDRSize() + v.To.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RenameArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RenameArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RenameArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RenameArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RenameArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RenameArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RenameArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RenameArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RenameArgs) ResetXDR()                             { *v = RenameArgs{} }
+func (v RenameArgs) String() string                         { return text.String(&v, "RENAME3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.PutXDR(nil, b, off))
 }
-
 func (v *RenameArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameArgs) ResetXDR() { *v = RenameArgs{} }
-
-// String returns v as text, for logs.
-func (v RenameArgs) String() string { return text.String(&v, "RENAME3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RenameResOK) XDRSize() int  { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
 func (*RenameResOK) XDRMaxSize() int { return RenameResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RenameResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RenameResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RenameResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RenameResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RenameResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RenameResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RenameResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RenameResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RenameResOK) ResetXDR()                             { *v = RenameResOK{} }
+func (v RenameResOK) String() string                         { return text.String(&v, "RENAME3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
 }
-
 func (v *RenameResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameResOK) ResetXDR() { *v = RenameResOK{} }
-
-// String returns v as text, for logs.
-func (v RenameResOK) String() string { return text.String(&v, "RENAME3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RenameResFail) XDRSize() int  { return v.FromdirWcc.XDRSize() + v.TodirWcc.XDRSize() }
 func (*RenameResFail) XDRMaxSize() int { return RenameResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RenameResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RenameResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RenameResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RenameResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RenameResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RenameResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RenameResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RenameResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RenameResFail) ResetXDR()                             { *v = RenameResFail{} }
+func (v RenameResFail) String() string                         { return text.String(&v, "RENAME3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
 }
-
 func (v *RenameResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameResFail) ResetXDR() { *v = RenameResFail{} }
-
-// String returns v as text, for logs.
-func (v RenameResFail) String() string { return text.String(&v, "RENAME3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RenameRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -6481,28 +4465,16 @@ func (v *RenameRes) XDRSize() int {
 	return n
 }
 func (*RenameRes) XDRMaxSize() int { return RenameResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *RenameRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *RenameRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RenameRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RenameRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RenameRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *RenameRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RenameRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RenameRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RenameRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RenameRes) ResetXDR()                             { *v = RenameRes{} }
+func (v RenameRes) String() string                         { return text.String(&v, "RENAME3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -6514,7 +4486,6 @@ func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.RenameRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.RenameRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6530,141 +4501,78 @@ func (v *RenameRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RenameRes) ResetXDR() { *v = RenameRes{} }
-
-// String returns v as text, for logs.
-func (v RenameRes) String() string { return text.String(&v, "RENAME3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LinkArgs) XDRSize() int { return 4 + xdr.Padded(len(v.File.Data)) + v.Link.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LinkArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LinkArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LinkArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LinkArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LinkArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LinkArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LinkArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LinkArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LinkArgs) ResetXDR()                             { *v = LinkArgs{} }
+func (v LinkArgs) String() string                         { return text.String(&v, "LINK3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.PutXDR(nil, b, off))
 }
-
 func (v *LinkArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkArgs) ResetXDR() { *v = LinkArgs{} }
-
-// String returns v as text, for logs.
-func (v LinkArgs) String() string { return text.String(&v, "LINK3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LinkResOK) XDRSize() int  { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
 func (*LinkResOK) XDRMaxSize() int { return LinkResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LinkResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LinkResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LinkResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LinkResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LinkResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LinkResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LinkResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LinkResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LinkResOK) ResetXDR()                             { *v = LinkResOK{} }
+func (v LinkResOK) String() string                         { return text.String(&v, "LINK3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
 }
-
 func (v *LinkResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkResOK) ResetXDR() { *v = LinkResOK{} }
-
-// String returns v as text, for logs.
-func (v LinkResOK) String() string { return text.String(&v, "LINK3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LinkResFail) XDRSize() int  { return v.FileAttributes.XDRSize() + v.LinkdirWcc.XDRSize() }
 func (*LinkResFail) XDRMaxSize() int { return LinkResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LinkResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LinkResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LinkResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LinkResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LinkResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LinkResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LinkResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LinkResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LinkResFail) ResetXDR()                             { *v = LinkResFail{} }
+func (v LinkResFail) String() string                         { return text.String(&v, "LINK3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
 }
-
 func (v *LinkResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkResFail) ResetXDR() { *v = LinkResFail{} }
-
-// String returns v as text, for logs.
-func (v LinkResFail) String() string { return text.String(&v, "LINK3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LinkRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -6676,28 +4584,16 @@ func (v *LinkRes) XDRSize() int {
 	return n
 }
 func (*LinkRes) XDRMaxSize() int { return LinkResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LinkRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LinkRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LinkRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LinkRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LinkRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LinkRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LinkRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LinkRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LinkRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LinkRes) ResetXDR()                             { *v = LinkRes{} }
+func (v LinkRes) String() string                         { return text.String(&v, "LINK3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -6709,7 +4605,6 @@ func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.LinkRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.LinkRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -6725,37 +4620,19 @@ func (v *LinkRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LinkRes) ResetXDR() { *v = LinkRes{} }
-
-// String returns v as text, for logs.
-func (v LinkRes) String() string { return text.String(&v, "LINK3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirArgs) XDRSize() int  { return 24 + xdr.Padded(len(v.Dir.Data)) }
 func (*ReadDirArgs) XDRMaxSize() int { return ReadDirArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadDirArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadDirArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadDirArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirArgs) ResetXDR()                             { *v = ReadDirArgs{} }
+func (v ReadDirArgs) String() string                         { return text.String(&v, "READDIR3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -6764,7 +4641,6 @@ func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.ReadDirArgs:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
-
 func (v *ReadDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirArgs:Dir.Data").In(codec.GetOpaque(d, b, off, 64, &v.Dir.Data))
 	off, fault = codec.At(fault, "nfs3.ReadDirArgs:Cookie").In(codec.GetHyper(b, off, &v.Cookie))
@@ -6772,38 +4648,23 @@ func (v *ReadDirArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.ReadDirArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirArgs) ResetXDR() { *v = ReadDirArgs{} }
-
-// String returns v as text, for logs.
-func (v ReadDirArgs) String() string { return text.String(&v, "READDIR3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Entry) XDRSize() int { return 20 + xdr.Padded(len(v.Name)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Entry) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Entry) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Entry) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Entry) XDRSize() int                          { return 20 + xdr.Padded(len(v.Name)) }
+func (v *Entry) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Entry) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Entry) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Entry) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Entry) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Entry) ResetXDR()                             { *v = Entry{} }
+func (v Entry) String() string                         { return text.String(&v, "entry3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.Entry:Name"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.Entry:Name"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.FileID))
@@ -6814,7 +4675,6 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs3.Entry:FileID")
@@ -6839,13 +4699,7 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Entry) ResetXDR() { *v = Entry{} }
-
-// String returns v as text, for logs.
-func (v Entry) String() string { return text.String(&v, "entry3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *EntryList) XDRSize() int {
 	n := 4 * len(*v)
 	for i := range *v {
@@ -6853,28 +4707,13 @@ func (v *EntryList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *EntryList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *EntryList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *EntryList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *EntryList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *EntryList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *EntryList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *EntryList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *EntryList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *EntryList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *EntryList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *EntryList) ResetXDR()                             { *v = (*v)[:0] }
+func (v EntryList) String() string                         { return text.String(&v, "entry3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -6902,7 +4741,6 @@ func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	off += 4
 	return off, nil
 }
-
 func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -6929,14 +4767,11 @@ func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *EntryList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v EntryList) String() string { return text.String(&v, "entry3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *DirList) XDRSize() int {
 	n := 8 + 24*len(v.Entries)
 	for i := range v.Entries {
@@ -6944,28 +4779,19 @@ func (v *DirList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirList) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *DirList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *DirList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DirList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DirList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DirList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DirList) ResetXDR() {
+	v.Entries = v.Entries[:0]
+	v.EOF = false
 }
-func (v *DirList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DirList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DirList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v DirList) String() string { return text.String(&v, "dirlist3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -6996,7 +4822,6 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.DirList:Entries")
@@ -7042,39 +4867,22 @@ func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return codec.At(nil, "nfs3.DirList:EOF").End(codec.GetBool(d, b, off, &v.EOF))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DirList) ResetXDR() {
-	v.Entries = v.Entries[:0]
-	v.EOF = false
-}
-
-// String returns v as text, for logs.
-func (v DirList) String() string { return text.String(&v, "dirlist3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirResOK) XDRSize() int { return 8 + v.DirAttributes.XDRSize() + v.Reply.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadDirResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *ReadDirResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirResOK) ResetXDR() {
+	v.DirAttributes.ResetXDR()
+	clear(v.CookieVerf[:])
+	v.Reply.ResetXDR()
 }
-func (v *ReadDirResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v ReadDirResOK) String() string { return text.String(&v, "READDIR3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7082,65 +4890,35 @@ func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirResOK:Reply").End(v.Reply.PutXDR(nil, b, off))
 }
-
 func (v *ReadDirResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirResOK:DirAttributes").In(v.DirAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirResOK:Reply").End(v.Reply.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirResOK) ResetXDR() {
-	v.DirAttributes.ResetXDR()
-	clear(v.CookieVerf[:])
-	v.Reply.ResetXDR()
-}
-
-// String returns v as text, for logs.
-func (v ReadDirResOK) String() string { return text.String(&v, "READDIR3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirResFail) XDRSize() int  { return v.DirAttributes.XDRSize() }
 func (*ReadDirResFail) XDRMaxSize() int { return ReadDirResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadDirResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadDirResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadDirResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirResFail) ResetXDR()                             { *v = ReadDirResFail{} }
+func (v ReadDirResFail) String() string                         { return text.String(&v, "READDIR3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
-
 func (v *ReadDirResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirResFail) ResetXDR() { *v = ReadDirResFail{} }
-
-// String returns v as text, for logs.
-func (v ReadDirResFail) String() string { return text.String(&v, "READDIR3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -7151,28 +4929,24 @@ func (v *ReadDirRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
+}
+func (v *ReadDirRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		v.OK.ResetXDR()
+	default:
+		v.Fail.ResetXDR()
 	}
-	return codec.Encoded(e, off, err)
+	v.Status = 0
 }
-func (v *ReadDirRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadDirRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v ReadDirRes) String() string { return text.String(&v, "READDIR3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7184,7 +4958,6 @@ func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.ReadDirRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadDirRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7200,45 +4973,19 @@ func (v *ReadDirRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
-
-// String returns v as text, for logs.
-func (v ReadDirRes) String() string { return text.String(&v, "READDIR3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirPlusArgs) XDRSize() int  { return 28 + xdr.Padded(len(v.Dir.Data)) }
 func (*ReadDirPlusArgs) XDRMaxSize() int { return ReadDirPlusArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadDirPlusArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadDirPlusArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirPlusArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirPlusArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadDirPlusArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirPlusArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirPlusArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirPlusArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirPlusArgs) ResetXDR()                             { *v = ReadDirPlusArgs{} }
+func (v ReadDirPlusArgs) String() string                         { return text.String(&v, "READDIRPLUS3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -7256,7 +5003,6 @@ func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 	off += 24
 	return off, nil
 }
-
 func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, 64, &v.Dir.Data); err != nil {
 		return 0, codec.In(err, "nfs3.ReadDirPlusArgs:Dir.Data")
@@ -7273,38 +5019,17 @@ func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirPlusArgs) ResetXDR() { *v = ReadDirPlusArgs{} }
-
-// String returns v as text, for logs.
-func (v ReadDirPlusArgs) String() string { return text.String(&v, "READDIRPLUS3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *EntryPlus) XDRSize() int {
 	return 20 + xdr.Padded(len(v.Name)) + v.NameAttributes.XDRSize() + v.NameHandle.XDRSize()
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *EntryPlus) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *EntryPlus) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *EntryPlus) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *EntryPlus) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *EntryPlus) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *EntryPlus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *EntryPlus) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *EntryPlus) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *EntryPlus) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *EntryPlus) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *EntryPlus) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *EntryPlus) ResetXDR()                             { *v = EntryPlus{} }
+func (v EntryPlus) String() string                         { return text.String(&v, "entryplus3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -7329,7 +5054,6 @@ func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
-
 func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs3.EntryPlus:FileID")
@@ -7359,14 +5083,11 @@ func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
+func (v *EntryPlus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *EntryPlus) ResetXDR() { *v = EntryPlus{} }
-
-// String returns v as text, for logs.
-func (v EntryPlus) String() string { return text.String(&v, "entryplus3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *EntryPlusList) XDRSize() int {
 	n := 4 * len(*v)
 	for i := range *v {
@@ -7374,28 +5095,13 @@ func (v *EntryPlusList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *EntryPlusList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *EntryPlusList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *EntryPlusList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *EntryPlusList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *EntryPlusList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *EntryPlusList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *EntryPlusList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *EntryPlusList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *EntryPlusList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *EntryPlusList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *EntryPlusList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *EntryPlusList) ResetXDR()                             { *v = (*v)[:0] }
+func (v EntryPlusList) String() string                         { return text.String(&v, "entryplus3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryPlusList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -7423,7 +5129,6 @@ func (v *EntryPlusList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 	off += 4
 	return off, nil
 }
-
 func (v *EntryPlusList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -7450,14 +5155,11 @@ func (v *EntryPlusList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *EntryPlusList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *EntryPlusList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v EntryPlusList) String() string { return text.String(&v, "entryplus3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *DirListPlus) XDRSize() int {
 	n := 8 + 24*len(v.Entries)
 	for i := range v.Entries {
@@ -7465,28 +5167,19 @@ func (v *DirListPlus) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *DirListPlus) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *DirListPlus) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *DirListPlus) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DirListPlus) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DirListPlus) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DirListPlus) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DirListPlus) ResetXDR() {
+	v.Entries = v.Entries[:0]
+	v.EOF = false
 }
-func (v *DirListPlus) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DirListPlus) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DirListPlus) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v DirListPlus) String() string { return text.String(&v, "dirlistplus3") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -7523,7 +5216,6 @@ func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	off += 8
 	return off, nil
 }
-
 func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.DirListPlus:Entries")
@@ -7578,39 +5270,22 @@ func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	return codec.At(nil, "nfs3.DirListPlus:EOF").End(codec.GetBool(d, b, off, &v.EOF))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DirListPlus) ResetXDR() {
-	v.Entries = v.Entries[:0]
-	v.EOF = false
-}
-
-// String returns v as text, for logs.
-func (v DirListPlus) String() string { return text.String(&v, "dirlistplus3") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirPlusResOK) XDRSize() int { return 8 + v.DirAttributes.XDRSize() + v.Reply.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadDirPlusResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *ReadDirPlusResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirPlusResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirPlusResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirPlusResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirPlusResOK) ResetXDR() {
+	v.DirAttributes.ResetXDR()
+	clear(v.CookieVerf[:])
+	v.Reply.ResetXDR()
 }
-func (v *ReadDirPlusResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirPlusResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirPlusResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v ReadDirPlusResOK) String() string { return text.String(&v, "READDIRPLUS3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7618,65 +5293,35 @@ func (v *ReadDirPlusResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirPlusResOK:Reply").End(v.Reply.PutXDR(nil, b, off))
 }
-
 func (v *ReadDirPlusResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusResOK:DirAttributes").In(v.DirAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.GetFixed(d, b, off, v.CookieVerf[:]))
 	return codec.At(fault, "nfs3.ReadDirPlusResOK:Reply").End(v.Reply.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirPlusResOK) ResetXDR() {
-	v.DirAttributes.ResetXDR()
-	clear(v.CookieVerf[:])
-	v.Reply.ResetXDR()
-}
-
-// String returns v as text, for logs.
-func (v ReadDirPlusResOK) String() string { return text.String(&v, "READDIRPLUS3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirPlusResFail) XDRSize() int  { return v.DirAttributes.XDRSize() }
 func (*ReadDirPlusResFail) XDRMaxSize() int { return ReadDirPlusResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadDirPlusResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadDirPlusResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirPlusResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirPlusResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadDirPlusResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirPlusResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirPlusResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirPlusResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirPlusResFail) ResetXDR()                             { *v = ReadDirPlusResFail{} }
+func (v ReadDirPlusResFail) String() string                         { return text.String(&v, "READDIRPLUS3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
-
 func (v *ReadDirPlusResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirPlusResFail) ResetXDR() { *v = ReadDirPlusResFail{} }
-
-// String returns v as text, for logs.
-func (v ReadDirPlusResFail) String() string { return text.String(&v, "READDIRPLUS3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadDirPlusRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -7687,28 +5332,24 @@ func (v *ReadDirPlusRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadDirPlusRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
+}
+func (v *ReadDirPlusRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadDirPlusRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadDirPlusRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadDirPlusRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadDirPlusRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		v.OK.ResetXDR()
+	default:
+		v.Fail.ResetXDR()
 	}
-	return codec.Encoded(e, off, err)
+	v.Status = 0
 }
-func (v *ReadDirPlusRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadDirPlusRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadDirPlusRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadDirPlusRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v ReadDirPlusRes) String() string { return text.String(&v, "READDIRPLUS3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7720,7 +5361,6 @@ func (v *ReadDirPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		return codec.At(fault, "nfs3.ReadDirPlusRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *ReadDirPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7736,86 +5376,41 @@ func (v *ReadDirPlusRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadDirPlusRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-		v.Fail.ResetXDR()
-	}
-	v.Status = 0
-}
-
-// String returns v as text, for logs.
-func (v ReadDirPlusRes) String() string { return text.String(&v, "READDIRPLUS3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSStatArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
 func (*FSStatArgs) XDRMaxSize() int { return FSStatArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSStatArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSStatArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSStatArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSStatArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSStatArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSStatArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSStatArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSStatArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSStatArgs) ResetXDR()                             { *v = FSStatArgs{} }
+func (v FSStatArgs) String() string                         { return text.String(&v, "FSSTAT3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
-
 func (v *FSStatArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.GetOpaque(d, b, off, 64, &v.FSRoot.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatArgs) ResetXDR() { *v = FSStatArgs{} }
-
-// String returns v as text, for logs.
-func (v FSStatArgs) String() string { return text.String(&v, "FSSTAT3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSStatResOK) XDRSize() int  { return 52 + v.ObjAttributes.XDRSize() }
 func (*FSStatResOK) XDRMaxSize() int { return FSStatResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSStatResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSStatResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSStatResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSStatResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSStatResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSStatResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSStatResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSStatResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSStatResOK) ResetXDR()                             { *v = FSStatResOK{} }
+func (v FSStatResOK) String() string                         { return text.String(&v, "FSSTAT3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -7836,7 +5431,6 @@ func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	off += 52
 	return off, nil
 }
-
 func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSStatResOK:ObjAttributes")
@@ -7856,54 +5450,29 @@ func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatResOK) ResetXDR() { *v = FSStatResOK{} }
-
-// String returns v as text, for logs.
-func (v FSStatResOK) String() string { return text.String(&v, "FSSTAT3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSStatResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*FSStatResFail) XDRMaxSize() int { return FSStatResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSStatResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSStatResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSStatResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSStatResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSStatResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSStatResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSStatResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSStatResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSStatResFail) ResetXDR()                             { *v = FSStatResFail{} }
+func (v FSStatResFail) String() string                         { return text.String(&v, "FSSTAT3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
-
 func (v *FSStatResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatResFail) ResetXDR() { *v = FSStatResFail{} }
-
-// String returns v as text, for logs.
-func (v FSStatResFail) String() string { return text.String(&v, "FSSTAT3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSStatRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -7915,28 +5484,16 @@ func (v *FSStatRes) XDRSize() int {
 	return n
 }
 func (*FSStatRes) XDRMaxSize() int { return FSStatResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSStatRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSStatRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSStatRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSStatRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSStatRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSStatRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSStatRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSStatRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSStatRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSStatRes) ResetXDR()                             { *v = FSStatRes{} }
+func (v FSStatRes) String() string                         { return text.String(&v, "FSSTAT3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7948,7 +5505,6 @@ func (v *FSStatRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.FSStatRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *FSStatRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.FSStatRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -7964,78 +5520,41 @@ func (v *FSStatRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSStatRes) ResetXDR() { *v = FSStatRes{} }
-
-// String returns v as text, for logs.
-func (v FSStatRes) String() string { return text.String(&v, "FSSTAT3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSInfoArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.FSRoot.Data)) }
 func (*FSInfoArgs) XDRMaxSize() int { return FSInfoArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSInfoArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSInfoArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSInfoArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSInfoArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSInfoArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSInfoArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSInfoArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSInfoArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSInfoArgs) ResetXDR()                             { *v = FSInfoArgs{} }
+func (v FSInfoArgs) String() string                         { return text.String(&v, "FSINFO3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
-
 func (v *FSInfoArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.GetOpaque(d, b, off, 64, &v.FSRoot.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoArgs) ResetXDR() { *v = FSInfoArgs{} }
-
-// String returns v as text, for logs.
-func (v FSInfoArgs) String() string { return text.String(&v, "FSINFO3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSInfoResOK) XDRSize() int  { return 48 + v.ObjAttributes.XDRSize() }
 func (*FSInfoResOK) XDRMaxSize() int { return FSInfoResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSInfoResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSInfoResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSInfoResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSInfoResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSInfoResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSInfoResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSInfoResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSInfoResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSInfoResOK) ResetXDR()                             { *v = FSInfoResOK{} }
+func (v FSInfoResOK) String() string                         { return text.String(&v, "FSINFO3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -8060,7 +5579,6 @@ func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	off += 48
 	return off, nil
 }
-
 func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes")
@@ -8084,54 +5602,29 @@ func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoResOK) ResetXDR() { *v = FSInfoResOK{} }
-
-// String returns v as text, for logs.
-func (v FSInfoResOK) String() string { return text.String(&v, "FSINFO3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSInfoResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*FSInfoResFail) XDRMaxSize() int { return FSInfoResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSInfoResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSInfoResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSInfoResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSInfoResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSInfoResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSInfoResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSInfoResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSInfoResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSInfoResFail) ResetXDR()                             { *v = FSInfoResFail{} }
+func (v FSInfoResFail) String() string                         { return text.String(&v, "FSINFO3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
-
 func (v *FSInfoResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoResFail) ResetXDR() { *v = FSInfoResFail{} }
-
-// String returns v as text, for logs.
-func (v FSInfoResFail) String() string { return text.String(&v, "FSINFO3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *FSInfoRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -8143,28 +5636,16 @@ func (v *FSInfoRes) XDRSize() int {
 	return n
 }
 func (*FSInfoRes) XDRMaxSize() int { return FSInfoResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *FSInfoRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *FSInfoRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FSInfoRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FSInfoRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FSInfoRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *FSInfoRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FSInfoRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FSInfoRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FSInfoRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FSInfoRes) ResetXDR()                             { *v = FSInfoRes{} }
+func (v FSInfoRes) String() string                         { return text.String(&v, "FSINFO3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8176,7 +5657,6 @@ func (v *FSInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.FSInfoRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *FSInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.FSInfoRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -8192,78 +5672,41 @@ func (v *FSInfoRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FSInfoRes) ResetXDR() { *v = FSInfoRes{} }
-
-// String returns v as text, for logs.
-func (v FSInfoRes) String() string { return text.String(&v, "FSINFO3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PathConfArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.Object.Data)) }
 func (*PathConfArgs) XDRMaxSize() int { return PathConfArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *PathConfArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PathConfArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PathConfArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PathConfArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *PathConfArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PathConfArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PathConfArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PathConfArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PathConfArgs) ResetXDR()                             { *v = PathConfArgs{} }
+func (v PathConfArgs) String() string                         { return text.String(&v, "PATHCONF3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
-
 func (v *PathConfArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.GetOpaque(d, b, off, 64, &v.Object.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfArgs) ResetXDR() { *v = PathConfArgs{} }
-
-// String returns v as text, for logs.
-func (v PathConfArgs) String() string { return text.String(&v, "PATHCONF3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PathConfResOK) XDRSize() int  { return 24 + v.ObjAttributes.XDRSize() }
 func (*PathConfResOK) XDRMaxSize() int { return PathConfResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *PathConfResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PathConfResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PathConfResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PathConfResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *PathConfResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PathConfResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PathConfResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PathConfResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PathConfResOK) ResetXDR()                             { *v = PathConfResOK{} }
+func (v PathConfResOK) String() string                         { return text.String(&v, "PATHCONF3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -8283,7 +5726,6 @@ func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 	off += 24
 	return off, nil
 }
-
 func (v *PathConfResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.PathConfResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
 	off, fault = codec.At(fault, "nfs3.PathConfResOK:Linkmax").In(codec.GetWord(b, off, &v.Linkmax))
@@ -8294,54 +5736,29 @@ func (v *PathConfResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nfs3.PathConfResOK:CasePreserving").End(codec.GetBool(d, b, off, &v.CasePreserving))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfResOK) ResetXDR() { *v = PathConfResOK{} }
-
-// String returns v as text, for logs.
-func (v PathConfResOK) String() string { return text.String(&v, "PATHCONF3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PathConfResFail) XDRSize() int  { return v.ObjAttributes.XDRSize() }
 func (*PathConfResFail) XDRMaxSize() int { return PathConfResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *PathConfResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PathConfResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PathConfResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PathConfResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *PathConfResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PathConfResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PathConfResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PathConfResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PathConfResFail) ResetXDR()                             { *v = PathConfResFail{} }
+func (v PathConfResFail) String() string                         { return text.String(&v, "PATHCONF3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
-
 func (v *PathConfResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfResFail) ResetXDR() { *v = PathConfResFail{} }
-
-// String returns v as text, for logs.
-func (v PathConfResFail) String() string { return text.String(&v, "PATHCONF3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PathConfRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -8353,28 +5770,16 @@ func (v *PathConfRes) XDRSize() int {
 	return n
 }
 func (*PathConfRes) XDRMaxSize() int { return PathConfResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PathConfRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *PathConfRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PathConfRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PathConfRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PathConfRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *PathConfRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PathConfRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PathConfRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PathConfRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PathConfRes) ResetXDR()                             { *v = PathConfRes{} }
+func (v PathConfRes) String() string                         { return text.String(&v, "PATHCONF3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8386,7 +5791,6 @@ func (v *PathConfRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.PathConfRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *PathConfRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.PathConfRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -8402,37 +5806,19 @@ func (v *PathConfRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PathConfRes) ResetXDR() { *v = PathConfRes{} }
-
-// String returns v as text, for logs.
-func (v PathConfRes) String() string { return text.String(&v, "PATHCONF3res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CommitArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.File.Data)) }
 func (*CommitArgs) XDRMaxSize() int { return CommitArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CommitArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CommitArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CommitArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CommitArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CommitArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CommitArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CommitArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CommitArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CommitArgs) ResetXDR()                             { *v = CommitArgs{} }
+func (v CommitArgs) String() string                         { return text.String(&v, "COMMIT3args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8440,104 +5826,59 @@ func (v *CommitArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
 	return codec.At(fault, "nfs3.CommitArgs:Count").End(codec.PutWord(b, off, uint32(v.Count)))
 }
-
 func (v *CommitArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitArgs:File.Data").In(codec.GetOpaque(d, b, off, 64, &v.File.Data))
 	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
 	return codec.At(fault, "nfs3.CommitArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitArgs) ResetXDR() { *v = CommitArgs{} }
-
-// String returns v as text, for logs.
-func (v CommitArgs) String() string { return text.String(&v, "COMMIT3args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CommitResOK) XDRSize() int  { return 8 + v.FileWcc.XDRSize() }
 func (*CommitResOK) XDRMaxSize() int { return CommitResOKMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitResOK) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CommitResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CommitResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CommitResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CommitResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CommitResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CommitResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CommitResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CommitResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CommitResOK) ResetXDR()                             { *v = CommitResOK{} }
+func (v CommitResOK) String() string                         { return text.String(&v, "COMMIT3resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
 }
-
 func (v *CommitResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.GetXDR(d, b, off))
 	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.GetFixed(d, b, off, v.Verf[:]))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitResOK) ResetXDR() { *v = CommitResOK{} }
-
-// String returns v as text, for logs.
-func (v CommitResOK) String() string { return text.String(&v, "COMMIT3resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CommitResFail) XDRSize() int  { return v.FileWcc.XDRSize() }
 func (*CommitResFail) XDRMaxSize() int { return CommitResFailMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitResFail) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CommitResFail) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CommitResFail) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CommitResFail) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CommitResFail) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CommitResFail) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CommitResFail) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CommitResFail) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CommitResFail) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CommitResFail) ResetXDR()                             { *v = CommitResFail{} }
+func (v CommitResFail) String() string                         { return text.String(&v, "COMMIT3resfail") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
-
 func (v *CommitResFail) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitResFail) ResetXDR() { *v = CommitResFail{} }
-
-// String returns v as text, for logs.
-func (v CommitResFail) String() string { return text.String(&v, "COMMIT3resfail") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CommitRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -8549,28 +5890,16 @@ func (v *CommitRes) XDRSize() int {
 	return n
 }
 func (*CommitRes) XDRMaxSize() int { return CommitResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CommitRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CommitRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CommitRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CommitRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CommitRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CommitRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CommitRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CommitRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CommitRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CommitRes) ResetXDR()                             { *v = CommitRes{} }
+func (v CommitRes) String() string                         { return text.String(&v, "COMMIT3res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8582,7 +5911,6 @@ func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.CommitRes:Fail").End(v.Fail.PutXDR(nil, b, off))
 	}
 }
-
 func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	kind := v.Status
 	off, fault := codec.At(nil, "nfs3.CommitRes:Status").In(codec.GetEnum(d, b, off, &kind))
@@ -8597,12 +5925,6 @@ func (v *CommitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return codec.At(fault, "nfs3.CommitRes:Fail").End(v.Fail.GetXDR(d, b, off))
 	}
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CommitRes) ResetXDR() { *v = CommitRes{} }
-
-// String returns v as text, for logs.
-func (v CommitRes) String() string { return text.String(&v, "COMMIT3res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

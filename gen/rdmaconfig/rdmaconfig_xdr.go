@@ -23,9 +23,6 @@ type Req struct {
 	MaxRDMARead      uint32 `xdr:"maxrdmaread"`       // max active RDMA Reads at client
 }
 
-// ReqFixedSize is the size of every Req on the wire, in bytes.
-const ReqFixedSize = 12
-
 // Reply is struct config_rdma_reply.
 type Reply struct {
 	MaxCallSendSize uint32 `xdr:"maxcall_sendsize"` // max call size accepted by server
@@ -33,31 +30,26 @@ type Reply struct {
 	MaxRDMARead     uint32 `xdr:"maxrdmaread"`      // max active RDMA Reads at server
 }
 
-// ReplyFixedSize is the size of every Reply on the wire, in bytes.
-const ReplyFixedSize = 12
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	ReqFixedSize   = 12
+	ReplyFixedSize = 12
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Req) XDRSize() int  { return 12 }
 func (*Req) XDRMaxSize() int { return ReqFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Req) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Req) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Req) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Req) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Req) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Req) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Req) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Req) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Req) ResetXDR()                             { *v = Req{} }
+func (v Req) String() string                         { return text.String(&v, "config_rdma_req") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -65,41 +57,25 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.PutWord(b, off, v.MaxReplySendSize))
 	return codec.At(fault, "rdmaconfig.Req:MaxRDMARead").End(codec.PutWord(b, off, v.MaxRDMARead))
 }
-
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Req:MaxCallSendSize").In(codec.GetWord(b, off, &v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.GetWord(b, off, &v.MaxReplySendSize))
 	return codec.At(fault, "rdmaconfig.Req:MaxRDMARead").End(codec.GetWord(b, off, &v.MaxRDMARead))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Req) ResetXDR() { *v = Req{} }
-
-// String returns v as text, for logs.
-func (v Req) String() string { return text.String(&v, "config_rdma_req") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Reply) XDRSize() int  { return 12 }
 func (*Reply) XDRMaxSize() int { return ReplyFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Reply) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Reply) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Reply) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Reply) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Reply) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Reply) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Reply) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Reply) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Reply) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Reply) ResetXDR()                             { *v = Reply{} }
+func (v Reply) String() string                         { return text.String(&v, "config_rdma_reply") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -107,15 +83,8 @@ func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.PutWord(b, off, v.Align))
 	return codec.At(fault, "rdmaconfig.Reply:MaxRDMARead").End(codec.PutWord(b, off, v.MaxRDMARead))
 }
-
 func (v *Reply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Reply:MaxCallSendSize").In(codec.GetWord(b, off, &v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.GetWord(b, off, &v.Align))
 	return codec.At(fault, "rdmaconfig.Reply:MaxRDMARead").End(codec.GetWord(b, off, &v.MaxRDMARead))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Reply) ResetXDR() { *v = Reply{} }
-
-// String returns v as text, for logs.
-func (v Reply) String() string { return text.String(&v, "config_rdma_reply") }

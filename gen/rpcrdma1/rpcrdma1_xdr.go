@@ -19,37 +19,22 @@ type Segment struct {
 	Offset uint64 `xdr:"offset"` // Chunk virtual address or offset
 }
 
-// SegmentFixedSize is the size of every Segment on the wire, in bytes.
-const SegmentFixedSize = 16
-
 // ReadChunk is struct xdr_read_chunk.
 type ReadChunk struct {
 	Position uint32  `xdr:"position"` // Position in XDR stream
 	Target   Segment `xdr:"target"`
 }
 
-// ReadChunkFixedSize is the size of every ReadChunk on the wire, in bytes.
-const ReadChunkFixedSize = 20
-
 // ReadList is the linked list that struct xdr_read_list is on the wire, of one element or more.
 type ReadList []ReadChunk
-
-// The bounds of ReadList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadListMinSize, ReadListAmplification = 24, 1
 
 // WriteChunk is struct xdr_write_chunk.
 type WriteChunk struct {
 	Target []Segment `xdr:"target"`
 }
 
-// The bounds of WriteChunk in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WriteChunkMinSize, WriteChunkAmplification = 4, 1
-
 // WriteList is the linked list that struct xdr_write_list is on the wire, of one element or more.
 type WriteList []WriteChunk
-
-// The bounds of WriteList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WriteListMinSize, WriteListAmplification = 8, 12
 
 // Proc is enum rdma_proc.
 type Proc int32
@@ -63,9 +48,6 @@ const (
 	ProcError Proc = 4 // RDMA_ERROR: An RPC RDMA encoding error
 )
 
-// ProcFixedSize is the size of every Proc on the wire, in bytes.
-const ProcFixedSize = 4
-
 // Header is struct rpc_rdma_header.
 type Header struct {
 	Reads  []ReadChunk              `xdr:"rdma_reads,node=0:entry"`
@@ -73,18 +55,12 @@ type Header struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The bounds of Header in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const HeaderMinSize, HeaderAmplification = 12, 6
-
 // HeaderNomsg is struct rpc_rdma_header_nomsg.
 type HeaderNomsg struct {
 	Reads  []ReadChunk              `xdr:"rdma_reads,node=0:entry"`
 	Writes []WriteChunk             `xdr:"rdma_writes,node=0:entry"`
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
-
-// The bounds of HeaderNomsg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const HeaderNomsgMinSize, HeaderNomsgAmplification = 12, 6
 
 // HeaderPadded is struct rpc_rdma_header_padded.
 type HeaderPadded struct {
@@ -95,9 +71,6 @@ type HeaderPadded struct {
 	Reply  xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The bounds of HeaderPadded in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const HeaderPaddedMinSize, HeaderPaddedAmplification = 20, 6
-
 // ErrCode is enum rpc_rdma_errcode.
 type ErrCode int32
 
@@ -107,26 +80,17 @@ const (
 	ErrChunk ErrCode = 2 // ERR_CHUNK
 )
 
-// ErrCodeFixedSize is the size of every ErrCode on the wire, in bytes.
-const ErrCodeFixedSize = 4
-
 // VersionRange is struct rpc_rdma_errvers.
 type VersionRange struct {
 	Low  uint32 `xdr:"rdma_vers_low"`
 	High uint32 `xdr:"rdma_vers_high"`
 }
 
-// VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
-const VersionRangeFixedSize = 8
-
 // Error is union rpc_rdma_error, with the arm that Err selects.
 type Error struct {
 	Err    ErrCode      `xdr:"err,switch,case=2,default"` // selects the arm
 	Vrange VersionRange `xdr:"rdma_vrange,case=1"`        // if Err is ErrVers
 }
-
-// The bounds of Error in bytes: least and largest size on the wire.
-const ErrorMinSize, ErrorMaxSize = 4, 12
 
 // Body is union rdma_body, with the arm that Proc selects.
 type Body struct {
@@ -137,9 +101,6 @@ type Body struct {
 	Error Error        `xdr:"rdma_error,case=4"`  // if Proc is ProcError
 }
 
-// The bounds of Body in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const BodyMinSize, BodyAmplification = 4, 6
-
 // Message is struct rdma_msg.
 type Message struct {
 	XID    uint32 `xdr:"rdma_xid"`    // Mirrors the RPC header xid
@@ -148,39 +109,40 @@ type Message struct {
 	Body   Body   `xdr:"rdma_body"`
 }
 
-// The bounds of Message in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MessageMinSize, MessageAmplification = 16, 6
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	SegmentFixedSize                               = 16
+	ReadChunkFixedSize                             = 20
+	ReadListMinSize, ReadListAmplification         = 24, 1
+	WriteChunkMinSize, WriteChunkAmplification     = 4, 1
+	WriteListMinSize, WriteListAmplification       = 8, 12
+	ProcFixedSize                                  = 4
+	HeaderMinSize, HeaderAmplification             = 12, 6
+	HeaderNomsgMinSize, HeaderNomsgAmplification   = 12, 6
+	HeaderPaddedMinSize, HeaderPaddedAmplification = 20, 6
+	ErrCodeFixedSize                               = 4
+	VersionRangeFixedSize                          = 8
+	ErrorMinSize, ErrorMaxSize                     = 4, 12
+	BodyMinSize, BodyAmplification                 = 4, 6
+	MessageMinSize, MessageAmplification           = 16, 6
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int  { return 16 }
-func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Segment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Segment) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Segment) XDRSize() int                          { return 16 }
+func (*Segment) XDRMaxSize() int                         { return SegmentFixedSize }
+func (v *Segment) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Segment) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Segment) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Segment) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Segment) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Segment) ResetXDR()                             { *v = Segment{} }
+func (v Segment) String() string                         { return text.String(&v, "xdr_rdma_segment") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
@@ -189,7 +151,6 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 16
 	return off, nil
 }
-
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
@@ -202,42 +163,21 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Segment) ResetXDR() { *v = Segment{} }
-
-// String returns v as text, for logs.
-func (v Segment) String() string { return text.String(&v, "xdr_rdma_segment") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadChunk) XDRSize() int  { return 20 }
-func (*ReadChunk) XDRMaxSize() int { return ReadChunkFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadChunk) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadChunk) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadChunk) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReadChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ReadChunk) XDRSize() int                          { return 20 }
+func (*ReadChunk) XDRMaxSize() int                         { return ReadChunkFixedSize }
+func (v *ReadChunk) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReadChunk) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadChunk) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadChunk) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadChunk) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadChunk) ResetXDR()                             { *v = ReadChunk{} }
+func (v ReadChunk) String() string                         { return text.String(&v, "xdr_read_chunk") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
@@ -247,7 +187,6 @@ func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 20
 	return off, nil
 }
-
 func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
@@ -261,36 +200,15 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadChunk) ResetXDR() { *v = ReadChunk{} }
-
-// String returns v as text, for logs.
-func (v ReadChunk) String() string { return text.String(&v, "xdr_read_chunk") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadList) XDRSize() int { return 24 * len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReadList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReadList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ReadList) XDRSize() int                          { return 24 * len(*v) }
+func (v *ReadList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReadList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadList) ResetXDR()                             { *v = (*v)[:0] }
+func (v ReadList) String() string                         { return text.String(&v, "xdr_read_list,node=0:entry") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -324,7 +242,6 @@ func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -353,37 +270,19 @@ func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *ReadList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v ReadList) String() string { return text.String(&v, "xdr_read_list,node=0:entry") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteChunk) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteChunk) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *WriteChunk) XDRSize() int                          { return 4 + 16*len(v.Target) }
+func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteChunk) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteChunk) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteChunk) ResetXDR()                             { v.Target = v.Target[:0] }
+func (v WriteChunk) String() string                         { return text.String(&v, "xdr_write_chunk") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -409,7 +308,6 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.WriteChunk:Target")
@@ -433,14 +331,11 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	}
 	return off, nil
 }
+func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
-
-// String returns v as text, for logs.
-func (v WriteChunk) String() string { return text.String(&v, "xdr_write_chunk") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteList) XDRSize() int {
 	n := 8 * len(*v)
 	for i := range *v {
@@ -448,28 +343,13 @@ func (v *WriteList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WriteList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WriteList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *WriteList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WriteList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteList) ResetXDR()                             { *v = (*v)[:0] }
+func (v WriteList) String() string                         { return text.String(&v, "xdr_write_list,node=0:entry") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -514,7 +394,6 @@ func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -558,12 +437,9 @@ func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	*v = (*v)[:i]
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v WriteList) String() string { return text.String(&v, "xdr_write_list,node=0:entry") }
+func (v *WriteList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
 // String returns the XDR name of v, such as RDMA_MSG. Without a name, it is rdma_proc(NUMBER).
 func (v Proc) String() string {
@@ -594,39 +470,28 @@ var enumProc = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Proc) Valid() bool { return uint32(v) <= 4 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Proc) XDRSize() int  { return 4 }
-func (*Proc) XDRMaxSize() int { return ProcFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Proc) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Proc) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Proc) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Proc) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Proc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Proc) XDRSize() int                          { return 4 }
+func (*Proc) XDRMaxSize() int                         { return ProcFixedSize }
+func (v *Proc) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Proc) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Proc) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Proc) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Proc) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Proc) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Proc:")
@@ -640,10 +505,7 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Proc) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Header) XDRSize() int {
 	n := 12 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
@@ -654,28 +516,20 @@ func (v *Header) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Header) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Header) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Header) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Header) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Header) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Header) ResetXDR() {
+	v.Reads = v.Reads[:0]
+	v.Writes = v.Writes[:0]
+	if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
+	}
 }
-func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Header) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Header) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Header) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v Header) String() string { return text.String(&v, "rpc_rdma_header") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -755,7 +609,6 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Header:Reads")
@@ -868,21 +721,11 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Header) ResetXDR() {
-	v.Reads = v.Reads[:0]
-	v.Writes = v.Writes[:0]
-	if v.Reply.Present {
-		v.Reply.Present = false
-		v.Reply.Value.ResetXDR()
-	}
+func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v Header) String() string { return text.String(&v, "rpc_rdma_header") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *HeaderNomsg) XDRSize() int {
 	n := 12 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
@@ -893,28 +736,20 @@ func (v *HeaderNomsg) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *HeaderNomsg) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *HeaderNomsg) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *HeaderNomsg) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *HeaderNomsg) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *HeaderNomsg) ResetXDR() {
+	v.Reads = v.Reads[:0]
+	v.Writes = v.Writes[:0]
+	if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
+	}
 }
-func (v *HeaderNomsg) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *HeaderNomsg) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *HeaderNomsg) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *HeaderNomsg) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *HeaderNomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v HeaderNomsg) String() string { return text.String(&v, "rpc_rdma_header_nomsg") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -994,7 +829,6 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.HeaderNomsg:Reads")
@@ -1107,21 +941,11 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *HeaderNomsg) ResetXDR() {
-	v.Reads = v.Reads[:0]
-	v.Writes = v.Writes[:0]
-	if v.Reply.Present {
-		v.Reply.Present = false
-		v.Reply.Value.ResetXDR()
-	}
+func (v *HeaderNomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v HeaderNomsg) String() string { return text.String(&v, "rpc_rdma_header_nomsg") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *HeaderPadded) XDRSize() int {
 	n := 20 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
@@ -1132,28 +956,22 @@ func (v *HeaderPadded) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *HeaderPadded) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *HeaderPadded) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *HeaderPadded) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *HeaderPadded) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *HeaderPadded) ResetXDR() {
+	v.Align = 0
+	v.Thresh = 0
+	v.Reads = v.Reads[:0]
+	v.Writes = v.Writes[:0]
+	if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
+	}
 }
-func (v *HeaderPadded) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *HeaderPadded) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *HeaderPadded) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *HeaderPadded) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *HeaderPadded) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v HeaderPadded) String() string { return text.String(&v, "rpc_rdma_header_padded") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1240,7 +1058,6 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "rpcrdma1.HeaderPadded:Align")
@@ -1356,21 +1173,9 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *HeaderPadded) ResetXDR() {
-	v.Align = 0
-	v.Thresh = 0
-	v.Reads = v.Reads[:0]
-	v.Writes = v.Writes[:0]
-	if v.Reply.Present {
-		v.Reply.Present = false
-		v.Reply.Value.ResetXDR()
-	}
+func (v *HeaderPadded) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-
-// String returns v as text, for logs.
-func (v HeaderPadded) String() string { return text.String(&v, "rpc_rdma_header_padded") }
 
 // String returns the XDR name of v, such as ERR_VERS. Without a name, it is rpc_rdma_errcode(NUMBER).
 func (v ErrCode) String() string {
@@ -1401,42 +1206,25 @@ var enumErrCode = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v ErrCode) Valid() bool { return 1 <= v && v <= 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int  { return 4 }
-func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ErrCode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ErrCode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ErrCode) XDRSize() int                          { return 4 }
+func (*ErrCode) XDRMaxSize() int                         { return ErrCodeFixedSize }
+func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ErrCode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ErrCode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ErrCode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ErrCode) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
@@ -1446,39 +1234,21 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ErrCode) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int  { return 8 }
-func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *VersionRange) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *VersionRange) XDRSize() int                          { return 8 }
+func (*VersionRange) XDRMaxSize() int                         { return VersionRangeFixedSize }
+func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *VersionRange) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *VersionRange) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *VersionRange) ResetXDR()                             { *v = VersionRange{} }
+func (v VersionRange) String() string                         { return text.String(&v, "rpc_rdma_errvers") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
@@ -1486,7 +1256,6 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:Low")
@@ -1498,13 +1267,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
-
-// String returns v as text, for logs.
-func (v VersionRange) String() string { return text.String(&v, "rpc_rdma_errvers") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Error) XDRSize() int {
 	n := 4
 	switch v.Err {
@@ -1515,23 +1278,14 @@ func (v *Error) XDRSize() int {
 	}
 	return n
 }
-func (*Error) XDRMaxSize() int { return ErrorMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Error) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Error) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Error) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*Error) XDRMaxSize() int                         { return ErrorMaxSize }
+func (v *Error) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Error) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Error) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Error) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Error) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Error) ResetXDR()                             { *v = Error{} }
+func (v Error) String() string                         { return text.String(&v, "rpc_rdma_error") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1560,7 +1314,6 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -1591,14 +1344,11 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Error) ResetXDR() { *v = Error{} }
-
-// String returns v as text, for logs.
-func (v Error) String() string { return text.String(&v, "rpc_rdma_error") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Proc {
@@ -1638,22 +1388,26 @@ func (v *Body) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Body) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Body) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+func (v *Body) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Body) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Body) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Body) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Body) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Body) ResetXDR() {
+	switch v.Proc {
+	case ProcMsg:
+		v.Msg.ResetXDR()
+	case ProcNomsg:
+		v.Nomsg.ResetXDR()
+	case ProcMsgp:
+		v.Msgp.ResetXDR()
+	case ProcDone:
+	case ProcError:
+		v.Error.ResetXDR()
+	}
+	v.Proc = 0
 }
-func (v *Body) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v Body) String() string { return text.String(&v, "rdma_body") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1935,7 +1689,6 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.Body:Proc")
@@ -2327,27 +2080,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Body) ResetXDR() {
-	switch v.Proc {
-	case ProcMsg:
-		v.Msg.ResetXDR()
-	case ProcNomsg:
-		v.Nomsg.ResetXDR()
-	case ProcMsgp:
-		v.Msgp.ResetXDR()
-	case ProcDone:
-	case ProcError:
-		v.Error.ResetXDR()
-	}
-	v.Proc = 0
+func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v Body) String() string { return text.String(&v, "rdma_body") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Message) XDRSize() int {
 	n := 16
 	switch v.Body.Proc {
@@ -2387,28 +2124,18 @@ func (v *Message) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Message) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *Message) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Message) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Message) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Message) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Message) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Message) ResetXDR() {
+	v.XID = 0
+	v.Vers = 0
+	v.Credit = 0
+	v.Body.ResetXDR()
 }
-func (v *Message) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Message) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Message) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Message) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v Message) String() string { return text.String(&v, "rdma_msg") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2687,7 +2414,6 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Message:XID")
@@ -3083,14 +2809,6 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Message) ResetXDR() {
-	v.XID = 0
-	v.Vers = 0
-	v.Credit = 0
-	v.Body.ResetXDR()
+func (v *Message) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-
-// String returns v as text, for logs.
-func (v Message) String() string { return text.String(&v, "rdma_msg") }

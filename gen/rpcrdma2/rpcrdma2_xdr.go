@@ -73,24 +73,15 @@ type Msg struct {
 	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
-// The bounds of Msg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MsgMinSize, MsgAmplification = 16, 6
-
 // Nomsg is struct rpcrdma2_nomsg.
 type Nomsg struct {
 	Chunks ChunkLists `xdr:"rdma_chunks"`
 }
 
-// The bounds of Nomsg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const NomsgMinSize, NomsgAmplification = 16, 6
-
 // ErrCode is typedef rpcrdma2_errcode.
 //
 // Header Type to Report Errors.
 type ErrCode uint32
-
-// ErrCodeFixedSize is the size of every ErrCode on the wire, in bytes.
-const ErrCodeFixedSize = 4
 
 // VersionRange is struct rpcrdma2_err_vers.
 type VersionRange struct {
@@ -98,17 +89,11 @@ type VersionRange struct {
 	High uint32 `xdr:"rdma_vers_high"`
 }
 
-// VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
-const VersionRangeFixedSize = 8
-
 // WriteShortage is struct rpcrdma2_err_write.
 type WriteShortage struct {
 	ChunkIndex   uint32 `xdr:"rdma_chunk_index"`
 	LengthNeeded uint32 `xdr:"rdma_length_needed"`
 }
-
-// WriteShortageFixedSize is the size of every WriteShortage on the wire, in bytes.
-const WriteShortageFixedSize = 8
 
 // Error is union rpcrdma2_error, with the arm that Err selects.
 type Error struct {
@@ -121,18 +106,12 @@ type Error struct {
 	ReplyLengthNeeded uint32        `xdr:"rdma_reply_length_needed,case=9"` // if Err is ErrReplyResource
 }
 
-// The bounds of Error in bytes: least and largest size on the wire.
-const ErrorMinSize, ErrorMaxSize = 4, 12
-
 // ConnProp is struct rpcrdma2_connprop.
 //
 // Header Type to Exchange Transport Properties.
 type ConnProp struct {
 	Props PropSet `xdr:"rdma_props"`
 }
-
-// The bounds of ConnProp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ConnPropMinSize, ConnPropAmplification = 4, 4
 
 // Common is struct rpcrdma_common.
 //
@@ -144,17 +123,11 @@ type Common struct {
 	Htype  uint32 `xdr:"rdma_htype"`
 }
 
-// CommonFixedSize is the size of every Common on the wire, in bytes.
-const CommonFixedSize = 16
-
 // HeaderPrefix is struct rpcrdma2_hdr_prefix.
 type HeaderPrefix struct {
 	Start Common `xdr:"rdma_start"`
 	Flags uint32 `xdr:"rdma_flags"`
 }
-
-// HeaderPrefixFixedSize is the size of every HeaderPrefix on the wire, in bytes.
-const HeaderPrefixFixedSize = 20
 
 // Segment is struct rpcrdma2_segment.
 //
@@ -165,37 +138,22 @@ type Segment struct {
 	Offset uint64 `xdr:"rdma_offset"`
 }
 
-// SegmentFixedSize is the size of every Segment on the wire, in bytes.
-const SegmentFixedSize = 16
-
 // ReadSegment is struct rpcrdma2_read_segment.
 type ReadSegment struct {
 	Position uint32  `xdr:"rdma_position"`
 	Target   Segment `xdr:"rdma_target"`
 }
 
-// ReadSegmentFixedSize is the size of every ReadSegment on the wire, in bytes.
-const ReadSegmentFixedSize = 20
-
 // ReadList is the linked list that struct rpcrdma2_read_list is on the wire, of one element or more.
 type ReadList []ReadSegment
-
-// The bounds of ReadList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReadListMinSize, ReadListAmplification = 24, 1
 
 // WriteChunk is struct rpcrdma2_write_chunk.
 type WriteChunk struct {
 	Target []Segment `xdr:"rdma_target"`
 }
 
-// The bounds of WriteChunk in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WriteChunkMinSize, WriteChunkAmplification = 4, 1
-
 // WriteList is the linked list that struct rpcrdma2_write_list is on the wire, of one element or more.
 type WriteList []WriteChunk
-
-// The bounds of WriteList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WriteListMinSize, WriteListAmplification = 8, 12
 
 // ChunkLists is struct rpcrdma2_chunk_lists.
 type ChunkLists struct {
@@ -205,9 +163,6 @@ type ChunkLists struct {
 	Reply     xdr.Optional[WriteChunk] `xdr:"rdma_reply"`
 }
 
-// The bounds of ChunkLists in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ChunkListsMinSize, ChunkListsAmplification = 16, 6
-
 // PropID is typedef rpcrdma2_propid.
 //
 //	Transport Properties
@@ -215,95 +170,85 @@ const ChunkListsMinSize, ChunkListsAmplification = 16, 6
 // Types for transport properties model
 type PropID uint32
 
-// PropIDFixedSize is the size of every PropID on the wire, in bytes.
-const PropIDFixedSize = 4
-
 // PropVal is struct rpcrdma2_propval.
 type PropVal struct {
 	Which PropID `xdr:"rdma_which"`
 	Data  []byte `xdr:"rdma_data"`
 }
 
-// The bounds of PropVal in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PropValMinSize, PropValAmplification = 8, 1
-
 // PropSet is typedef rpcrdma2_propset.
 type PropSet []PropVal
 
-// The bounds of PropSet in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PropSetMinSize, PropSetAmplification = 4, 4
-
 // PropSubset is typedef rpcrdma2_propsubset.
 type PropSubset []uint32
-
-// The bounds of PropSubset in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PropSubsetMinSize, PropSubsetAmplification = 4, 1
 
 // PropMaxSendSize is typedef rpcrdma2_prop_sbsiz.
 //
 // Types specific to particular properties
 type PropMaxSendSize uint32
 
-// PropMaxSendSizeFixedSize is the size of every PropMaxSendSize on the wire, in bytes.
-const PropMaxSendSizeFixedSize = 4
-
 // PropReceiveBufferSize is typedef rpcrdma2_prop_rbsiz.
 type PropReceiveBufferSize uint32
-
-// PropReceiveBufferSizeFixedSize is the size of every PropReceiveBufferSize on the wire, in bytes.
-const PropReceiveBufferSizeFixedSize = 4
 
 // PropMaxSegmentSize is typedef rpcrdma2_prop_rssiz.
 type PropMaxSegmentSize uint32
 
-// PropMaxSegmentSizeFixedSize is the size of every PropMaxSegmentSize on the wire, in bytes.
-const PropMaxSegmentSizeFixedSize = 4
-
 // PropMaxSegmentCount is typedef rpcrdma2_prop_rcsiz.
 type PropMaxSegmentCount uint32
-
-// PropMaxSegmentCountFixedSize is the size of every PropMaxSegmentCount on the wire, in bytes.
-const PropMaxSegmentCountFixedSize = 4
 
 // PropReverseSupport is typedef rpcrdma2_prop_brs.
 type PropReverseSupport uint32
 
-// PropReverseSupportFixedSize is the size of every PropReverseSupport on the wire, in bytes.
-const PropReverseSupportFixedSize = 4
-
 // PropHostAuth is typedef rpcrdma2_prop_hostauth.
 type PropHostAuth []byte
 
-// The bounds of PropHostAuth in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PropHostAuthMinSize, PropHostAuthAmplification = 4, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	MsgMinSize, MsgAmplification                   = 16, 6
+	NomsgMinSize, NomsgAmplification               = 16, 6
+	ErrCodeFixedSize                               = 4
+	VersionRangeFixedSize                          = 8
+	WriteShortageFixedSize                         = 8
+	ErrorMinSize, ErrorMaxSize                     = 4, 12
+	ConnPropMinSize, ConnPropAmplification         = 4, 4
+	CommonFixedSize                                = 16
+	HeaderPrefixFixedSize                          = 20
+	SegmentFixedSize                               = 16
+	ReadSegmentFixedSize                           = 20
+	ReadListMinSize, ReadListAmplification         = 24, 1
+	WriteChunkMinSize, WriteChunkAmplification     = 4, 1
+	WriteListMinSize, WriteListAmplification       = 8, 12
+	ChunkListsMinSize, ChunkListsAmplification     = 16, 6
+	PropIDFixedSize                                = 4
+	PropValMinSize, PropValAmplification           = 8, 1
+	PropSetMinSize, PropSetAmplification           = 4, 4
+	PropSubsetMinSize, PropSubsetAmplification     = 4, 1
+	PropMaxSendSizeFixedSize                       = 4
+	PropReceiveBufferSizeFixedSize                 = 4
+	PropMaxSegmentSizeFixedSize                    = 4
+	PropMaxSegmentCountFixedSize                   = 4
+	PropReverseSupportFixedSize                    = 4
+	PropHostAuthMinSize, PropHostAuthAmplification = 4, 1
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Msg) XDRSize() int { return v.Chunks.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Msg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Msg) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Msg) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Msg) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Msg) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Msg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Msg) XDRSize() int                          { return v.Chunks.XDRSize() }
+func (v *Msg) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Msg) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Msg) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Msg) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Msg) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Msg) ResetXDR()                             { v.Chunks.ResetXDR() }
+func (v Msg) String() string                         { return text.String(&v, "rpcrdma2_msg") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "rpcrdma2.Msg:Chunks"))
+		return codec.Retry(e, v, codec.Room(e, codec.In(err, "rpcrdma2.Msg:Chunks"), v.XDRSize()))
 	}
 	return off, nil
 }
-
 func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Msg:Chunks")
@@ -311,39 +256,23 @@ func (v *Msg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Msg) ResetXDR() { v.Chunks.ResetXDR() }
-
-// String returns v as text, for logs.
-func (v Msg) String() string { return text.String(&v, "rpcrdma2_msg") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Nomsg) XDRSize() int { return v.Chunks.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Nomsg) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Nomsg) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Nomsg) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Nomsg) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Nomsg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Nomsg) XDRSize() int                          { return v.Chunks.XDRSize() }
+func (v *Nomsg) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Nomsg) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Nomsg) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Nomsg) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Nomsg) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Nomsg) ResetXDR()                             { v.Chunks.ResetXDR() }
+func (v Nomsg) String() string                         { return text.String(&v, "rpcrdma2_nomsg") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "rpcrdma2.Nomsg:Chunks"))
+		return codec.Retry(e, v, codec.Room(e, codec.In(err, "rpcrdma2.Nomsg:Chunks"), v.XDRSize()))
 	}
 	return off, nil
 }
-
 func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.GetXDR(d, b, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.Nomsg:Chunks")
@@ -351,48 +280,25 @@ func (v *Nomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Nomsg) ResetXDR() { v.Chunks.ResetXDR() }
-
-// String returns v as text, for logs.
-func (v Nomsg) String() string { return text.String(&v, "rpcrdma2_nomsg") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ErrCode) XDRSize() int  { return 4 }
-func (*ErrCode) XDRMaxSize() int { return ErrCodeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ErrCode) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ErrCode) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ErrCode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ErrCode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ErrCode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ErrCode) XDRSize() int                          { return 4 }
+func (*ErrCode) XDRMaxSize() int                         { return ErrCodeFixedSize }
+func (v *ErrCode) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ErrCode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ErrCode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ErrCode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ErrCode) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
@@ -402,39 +308,21 @@ func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ErrCode) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int  { return 8 }
-func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *VersionRange) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *VersionRange) XDRSize() int                          { return 8 }
+func (*VersionRange) XDRMaxSize() int                         { return VersionRangeFixedSize }
+func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *VersionRange) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *VersionRange) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *VersionRange) ResetXDR()                             { *v = VersionRange{} }
+func (v VersionRange) String() string                         { return text.String(&v, "rpcrdma2_err_vers") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
@@ -442,7 +330,6 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:Low")
@@ -454,42 +341,21 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
-
-// String returns v as text, for logs.
-func (v VersionRange) String() string { return text.String(&v, "rpcrdma2_err_vers") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteShortage) XDRSize() int  { return 8 }
-func (*WriteShortage) XDRMaxSize() int { return WriteShortageFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteShortage) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteShortage) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WriteShortage) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *WriteShortage) XDRSize() int                          { return 8 }
+func (*WriteShortage) XDRMaxSize() int                         { return WriteShortageFixedSize }
+func (v *WriteShortage) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WriteShortage) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteShortage) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteShortage) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteShortage) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteShortage) ResetXDR()                             { *v = WriteShortage{} }
+func (v WriteShortage) String() string                         { return text.String(&v, "rpcrdma2_err_write") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.ChunkIndex)
@@ -497,7 +363,6 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
@@ -509,13 +374,7 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteShortage) ResetXDR() { *v = WriteShortage{} }
-
-// String returns v as text, for logs.
-func (v WriteShortage) String() string { return text.String(&v, "rpcrdma2_err_write") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Error) XDRSize() int {
 	n := 4
 	switch v.Err {
@@ -535,23 +394,14 @@ func (v *Error) XDRSize() int {
 	}
 	return n
 }
-func (*Error) XDRMaxSize() int { return ErrorMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Error) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Error) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Error) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Error) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Error) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*Error) XDRMaxSize() int                         { return ErrorMaxSize }
+func (v *Error) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Error) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Error) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Error) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Error) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Error) ResetXDR()                             { *v = Error{} }
+func (v Error) String() string                         { return text.String(&v, "rpcrdma2_error") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -615,7 +465,6 @@ func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind ErrCode
 	if codec.Lacks(b, off, 4) {
@@ -686,14 +535,11 @@ func (v *Error) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *Error) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Error) ResetXDR() { *v = Error{} }
-
-// String returns v as text, for logs.
-func (v Error) String() string { return text.String(&v, "rpcrdma2_error") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ConnProp) XDRSize() int {
 	n := 4 + 8*len(v.Props)
 	for i := range v.Props {
@@ -701,28 +547,13 @@ func (v *ConnProp) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ConnProp) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ConnProp) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ConnProp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ConnProp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *ConnProp) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ConnProp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ConnProp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ConnProp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ConnProp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ConnProp) ResetXDR()                             { v.Props = v.Props[:0] }
+func (v ConnProp) String() string                         { return text.String(&v, "rpcrdma2_connprop") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -751,7 +582,6 @@ func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ConnProp:Props")
@@ -785,43 +615,25 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
+func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ConnProp) ResetXDR() { v.Props = v.Props[:0] }
-
-// String returns v as text, for logs.
-func (v ConnProp) String() string { return text.String(&v, "rpcrdma2_connprop") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Common) XDRSize() int  { return 16 }
-func (*Common) XDRMaxSize() int { return CommonFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Common) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Common) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Common) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Common) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Common) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Common) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Common) XDRSize() int                          { return 16 }
+func (*Common) XDRMaxSize() int                         { return CommonFixedSize }
+func (v *Common) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Common) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Common) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Common) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Common) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Common) ResetXDR()                             { *v = Common{} }
+func (v Common) String() string                         { return text.String(&v, "rpcrdma_common") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.XID)
@@ -831,7 +643,6 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 16
 	return off, nil
 }
-
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
@@ -845,42 +656,21 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Common) ResetXDR() { *v = Common{} }
-
-// String returns v as text, for logs.
-func (v Common) String() string { return text.String(&v, "rpcrdma_common") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *HeaderPrefix) XDRSize() int  { return 20 }
-func (*HeaderPrefix) XDRMaxSize() int { return HeaderPrefixFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *HeaderPrefix) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *HeaderPrefix) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *HeaderPrefix) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *HeaderPrefix) XDRSize() int                          { return 20 }
+func (*HeaderPrefix) XDRMaxSize() int                         { return HeaderPrefixFixedSize }
+func (v *HeaderPrefix) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *HeaderPrefix) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *HeaderPrefix) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *HeaderPrefix) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *HeaderPrefix) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *HeaderPrefix) ResetXDR()                             { *v = HeaderPrefix{} }
+func (v HeaderPrefix) String() string                         { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Start.XID)
@@ -891,7 +681,6 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 20
 	return off, nil
 }
-
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
@@ -906,42 +695,21 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *HeaderPrefix) ResetXDR() { *v = HeaderPrefix{} }
-
-// String returns v as text, for logs.
-func (v HeaderPrefix) String() string { return text.String(&v, "rpcrdma2_hdr_prefix") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Segment) XDRSize() int  { return 16 }
-func (*Segment) XDRMaxSize() int { return SegmentFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Segment) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Segment) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Segment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Segment) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Segment) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Segment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Segment) XDRSize() int                          { return 16 }
+func (*Segment) XDRMaxSize() int                         { return SegmentFixedSize }
+func (v *Segment) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Segment) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Segment) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Segment) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Segment) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Segment) ResetXDR()                             { *v = Segment{} }
+func (v Segment) String() string                         { return text.String(&v, "rpcrdma2_segment") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
@@ -950,7 +718,6 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 16
 	return off, nil
 }
-
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
@@ -963,42 +730,21 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Segment) ResetXDR() { *v = Segment{} }
-
-// String returns v as text, for logs.
-func (v Segment) String() string { return text.String(&v, "rpcrdma2_segment") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadSegment) XDRSize() int  { return 20 }
-func (*ReadSegment) XDRMaxSize() int { return ReadSegmentFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadSegment) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadSegment) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReadSegment) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ReadSegment) XDRSize() int                          { return 20 }
+func (*ReadSegment) XDRMaxSize() int                         { return ReadSegmentFixedSize }
+func (v *ReadSegment) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReadSegment) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadSegment) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadSegment) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadSegment) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadSegment) ResetXDR()                             { *v = ReadSegment{} }
+func (v ReadSegment) String() string                         { return text.String(&v, "rpcrdma2_read_segment") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.Position)
@@ -1008,7 +754,6 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 20
 	return off, nil
 }
-
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
@@ -1022,36 +767,15 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadSegment) ResetXDR() { *v = ReadSegment{} }
-
-// String returns v as text, for logs.
-func (v ReadSegment) String() string { return text.String(&v, "rpcrdma2_read_segment") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ReadList) XDRSize() int { return 24 * len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReadList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReadList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ReadList) XDRSize() int                          { return 24 * len(*v) }
+func (v *ReadList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReadList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadList) ResetXDR()                             { *v = (*v)[:0] }
+func (v ReadList) String() string                         { return text.String(&v, "rpcrdma2_read_list,node=0:rdma_entry") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1085,7 +809,6 @@ func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -1114,37 +837,19 @@ func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *ReadList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v ReadList) String() string { return text.String(&v, "rpcrdma2_read_list,node=0:rdma_entry") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *WriteChunk) XDRSize() int { return 4 + 16*len(v.Target) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteChunk) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteChunk) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *WriteChunk) XDRSize() int                          { return 4 + 16*len(v.Target) }
+func (v *WriteChunk) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WriteChunk) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteChunk) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteChunk) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteChunk) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteChunk) ResetXDR()                             { v.Target = v.Target[:0] }
+func (v WriteChunk) String() string                         { return text.String(&v, "rpcrdma2_write_chunk") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1170,7 +875,6 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.WriteChunk:Target")
@@ -1194,14 +898,11 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	}
 	return off, nil
 }
+func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteChunk) ResetXDR() { v.Target = v.Target[:0] }
-
-// String returns v as text, for logs.
-func (v WriteChunk) String() string { return text.String(&v, "rpcrdma2_write_chunk") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteList) XDRSize() int {
 	n := 8 * len(*v)
 	for i := range *v {
@@ -1209,28 +910,13 @@ func (v *WriteList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WriteList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WriteList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *WriteList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WriteList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteList) ResetXDR()                             { *v = (*v)[:0] }
+func (v WriteList) String() string                         { return text.String(&v, "rpcrdma2_write_list,node=0:rdma_entry") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1275,7 +961,6 @@ func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -1319,14 +1004,11 @@ func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *WriteList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v WriteList) String() string { return text.String(&v, "rpcrdma2_write_list,node=0:rdma_entry") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ChunkLists) XDRSize() int {
 	n := 16 + 24*len(v.Reads) + 8*len(v.Writes)
 	for i2 := range v.Writes {
@@ -1337,28 +1019,21 @@ func (v *ChunkLists) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ChunkLists) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ChunkLists) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ChunkLists) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ChunkLists) ResetXDR() {
+	v.InvHandle = 0
+	v.Reads = v.Reads[:0]
+	v.Writes = v.Writes[:0]
+	if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
+	}
 }
-func (v *ChunkLists) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ChunkLists) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ChunkLists) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ChunkLists) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ChunkLists) String() string { return text.String(&v, "rpcrdma2_chunk_lists") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1443,7 +1118,6 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.ChunkLists:InvHandle")
@@ -1558,57 +1232,29 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ChunkLists) ResetXDR() {
-	v.InvHandle = 0
-	v.Reads = v.Reads[:0]
-	v.Writes = v.Writes[:0]
-	if v.Reply.Present {
-		v.Reply.Present = false
-		v.Reply.Value.ResetXDR()
-	}
+func (v *ChunkLists) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ChunkLists) String() string { return text.String(&v, "rpcrdma2_chunk_lists") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropID) XDRSize() int  { return 4 }
-func (*PropID) XDRMaxSize() int { return PropIDFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropID) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropID) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropID) XDRSize() int                          { return 4 }
+func (*PropID) XDRMaxSize() int                         { return PropIDFixedSize }
+func (v *PropID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropID) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
@@ -1618,41 +1264,23 @@ func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropID) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropVal) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropVal) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropVal) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropVal) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropVal) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropVal) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropVal) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropVal) XDRSize() int                          { return 8 + xdr.Padded(len(v.Data)) }
+func (v *PropVal) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropVal) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropVal) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropVal) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropVal) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropVal) ResetXDR()                             { *v = PropVal{} }
+func (v PropVal) String() string                         { return text.String(&v, "rpcrdma2_propval") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
@@ -1661,7 +1289,6 @@ func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Data)
 	return off, nil
 }
-
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.PropVal:Which")
@@ -1681,13 +1308,7 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropVal) ResetXDR() { *v = PropVal{} }
-
-// String returns v as text, for logs.
-func (v PropVal) String() string { return text.String(&v, "rpcrdma2_propval") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PropSet) XDRSize() int {
 	n := 4 + 8*len(*v)
 	for i := range *v {
@@ -1695,28 +1316,13 @@ func (v *PropSet) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropSet) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropSet) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropSet) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropSet) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropSet) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *PropSet) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropSet) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropSet) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropSet) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropSet) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropSet) ResetXDR()                             { *v = (*v)[:0] }
+func (v PropSet) String() string                         { return text.String(&v, "rpcrdma2_propset") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1745,7 +1351,6 @@ func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSet:")
@@ -1779,52 +1384,33 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
+func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropSet) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v PropSet) String() string { return text.String(&v, "rpcrdma2_propset") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropSubset) XDRSize() int { return 4 + 4*len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropSubset) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropSubset) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropSubset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropSubset) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropSubset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropSubset) XDRSize() int                          { return 4 + 4*len(*v) }
+func (v *PropSubset) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropSubset) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropSubset) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropSubset) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropSubset) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropSubset) ResetXDR()                             { *v = (*v)[:0] }
+func (v PropSubset) String() string                         { return text.String(&v, "rpcrdma2_propsubset") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
-
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropSubset:")
@@ -1841,48 +1427,25 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropSubset) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v PropSubset) String() string { return text.String(&v, "rpcrdma2_propsubset") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSendSize) XDRSize() int  { return 4 }
-func (*PropMaxSendSize) XDRMaxSize() int { return PropMaxSendSizeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropMaxSendSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropMaxSendSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropMaxSendSize) XDRSize() int                          { return 4 }
+func (*PropMaxSendSize) XDRMaxSize() int                         { return PropMaxSendSizeFixedSize }
+func (v *PropMaxSendSize) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropMaxSendSize) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropMaxSendSize) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropMaxSendSize) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
@@ -1892,45 +1455,27 @@ func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSendSize) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReceiveBufferSize) XDRSize() int  { return 4 }
-func (*PropReceiveBufferSize) XDRMaxSize() int { return PropReceiveBufferSizeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropReceiveBufferSize) XDRSize() int                   { return 4 }
+func (*PropReceiveBufferSize) XDRMaxSize() int                  { return PropReceiveBufferSizeFixedSize }
+func (v *PropReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error { return codec.Encode(e, v) }
+func (v *PropReceiveBufferSize) DecodeXDR(d *xdr.Decoder) error { return codec.Decode(d, v) }
 func (v *PropReceiveBufferSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+	return codec.Out(codec.To(b), v)
 }
-func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
+func (v *PropReceiveBufferSize) ResetXDR()                      { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
@@ -1940,45 +1485,25 @@ func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropReceiveBufferSize) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentSize) XDRSize() int  { return 4 }
-func (*PropMaxSegmentSize) XDRMaxSize() int { return PropMaxSegmentSizeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropMaxSegmentSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropMaxSegmentSize) XDRSize() int                          { return 4 }
+func (*PropMaxSegmentSize) XDRMaxSize() int                         { return PropMaxSegmentSizeFixedSize }
+func (v *PropMaxSegmentSize) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropMaxSegmentSize) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropMaxSegmentSize) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropMaxSegmentSize) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
@@ -1988,45 +1513,27 @@ func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSegmentSize) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropMaxSegmentCount) XDRSize() int  { return 4 }
-func (*PropMaxSegmentCount) XDRMaxSize() int { return PropMaxSegmentCountFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropMaxSegmentCount) XDRSize() int                   { return 4 }
+func (*PropMaxSegmentCount) XDRMaxSize() int                  { return PropMaxSegmentCountFixedSize }
+func (v *PropMaxSegmentCount) EncodeXDR(e *xdr.Encoder) error { return codec.Encode(e, v) }
+func (v *PropMaxSegmentCount) DecodeXDR(d *xdr.Decoder) error { return codec.Decode(d, v) }
 func (v *PropMaxSegmentCount) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+	return codec.Out(codec.To(b), v)
 }
-func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropMaxSegmentCount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
+func (v *PropMaxSegmentCount) ResetXDR()                      { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
@@ -2036,45 +1543,25 @@ func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropMaxSegmentCount) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropReverseSupport) XDRSize() int  { return 4 }
-func (*PropReverseSupport) XDRMaxSize() int { return PropReverseSupportFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropReverseSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropReverseSupport) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropReverseSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropReverseSupport) XDRSize() int                          { return 4 }
+func (*PropReverseSupport) XDRMaxSize() int                         { return PropReverseSupportFixedSize }
+func (v *PropReverseSupport) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropReverseSupport) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropReverseSupport) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropReverseSupport) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropReverseSupport) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
@@ -2084,48 +1571,29 @@ func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropReverseSupport) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PropHostAuth) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PropHostAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PropHostAuth) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PropHostAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PropHostAuth) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (v *PropHostAuth) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PropHostAuth) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PropHostAuth) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PropHostAuth) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PropHostAuth) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PropHostAuth) ResetXDR()                             { *v = nil }
+func (v PropHostAuth) String() string                         { return text.String(&v, "rpcrdma2_prop_hostauth") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropHostAuth:")
@@ -2142,12 +1610,6 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n))
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PropHostAuth) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v PropHostAuth) String() string { return text.String(&v, "rpcrdma2_prop_hostauth") }
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

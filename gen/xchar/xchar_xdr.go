@@ -67,29 +67,17 @@ const (
 // Basic transport characteristic types
 type ID uint32
 
-// IDFixedSize is the size of every ID on the wire, in bytes.
-const IDFixedSize = 4
-
 // Value is struct xcharval.
 type Value struct {
 	Which ID     `xdr:"xchv_which"`
 	Data  []byte `xdr:"xchv_data"`
 }
 
-// The bounds of Value in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ValueMinSize, ValueAmplification = 8, 1
-
 // Spec is typedef xcharspec.
 type Spec []Value
 
-// The bounds of Spec in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SpecMinSize, SpecAmplification = 4, 4
-
 // Subset is typedef xcharsubset.
 type Subset []uint32
-
-// The bounds of Subset in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SubsetMinSize, SubsetAmplification = 4, 1
 
 // BackwardSupport is enum bkrqsup.
 //
@@ -104,22 +92,13 @@ const (
 	BackwardGeneral     BackwardSupport = 3 // BKRQSUP_GENL
 )
 
-// BackwardSupportFixedSize is the size of every BackwardSupport on the wire, in bytes.
-const BackwardSupportFixedSize = 4
-
 // ReceiveBufferSize is typedef xchrbsiz.
 //
 // Transport characteristic typedefs
 type ReceiveBufferSize uint32
 
-// ReceiveBufferSizeFixedSize is the size of every ReceiveBufferSize on the wire, in bytes.
-const ReceiveBufferSizeFixedSize = 4
-
 // RemoteInvalidation is typedef xchrrqrem.
 type RemoteInvalidation bool
-
-// RemoteInvalidationFixedSize is the size of every RemoteInvalidation on the wire, in bytes.
-const RemoteInvalidationFixedSize = 4
 
 // BackwardSupportLevel is typedef xchrbrs.
 type BackwardSupportLevel = BackwardSupport
@@ -132,16 +111,10 @@ type Init struct {
 	NoChange Subset `xdr:"optixc_nochg"`
 }
 
-// The bounds of Init in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const InitMinSize, InitAmplification = 8, 4
-
 // Req is struct optinfo_reqxch.
 type Req struct {
 	Want Spec `xdr:"optrqxc_want"`
 }
-
-// The bounds of Req in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ReqMinSize, ReqAmplification = 4, 4
 
 // Resp is struct optinfo_respxch.
 type Resp struct {
@@ -150,48 +123,47 @@ type Resp struct {
 	Pending  Subset `xdr:"optrsxc_pend"`
 }
 
-// The bounds of Resp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const RespMinSize, RespAmplification = 12, 1
-
 // Upd is struct optinfo_updxch.
 type Upd struct {
 	Now       Value `xdr:"optuxc_now"`
 	PendClear bool  `xdr:"optuxc_pendclr"`
 }
 
-// The bounds of Upd in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const UpdMinSize, UpdAmplification = 12, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	IDFixedSize                        = 4
+	ValueMinSize, ValueAmplification   = 8, 1
+	SpecMinSize, SpecAmplification     = 4, 4
+	SubsetMinSize, SubsetAmplification = 4, 1
+	BackwardSupportFixedSize           = 4
+	ReceiveBufferSizeFixedSize         = 4
+	RemoteInvalidationFixedSize        = 4
+	InitMinSize, InitAmplification     = 8, 4
+	ReqMinSize, ReqAmplification       = 4, 4
+	RespMinSize, RespAmplification     = 12, 1
+	UpdMinSize, UpdAmplification       = 12, 1
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ID) XDRSize() int  { return 4 }
-func (*ID) XDRMaxSize() int { return IDFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ID) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *ID) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ID) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ID) XDRSize() int                          { return 4 }
+func (*ID) XDRMaxSize() int                         { return IDFixedSize }
+func (v *ID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ID) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ID:")
@@ -201,35 +173,23 @@ func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ID) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Value) XDRSize() int { return 8 + xdr.Padded(len(v.Data)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Value) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Value) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Value) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Value) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Value) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Value) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Value) XDRSize() int                          { return 8 + xdr.Padded(len(v.Data)) }
+func (v *Value) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Value) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Value) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Value) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Value) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Value) ResetXDR()                             { *v = Value{} }
+func (v Value) String() string                         { return text.String(&v, "xcharval") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Data)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
@@ -238,7 +198,6 @@ func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Data)
 	return off, nil
 }
-
 func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Value:Which")
@@ -258,13 +217,7 @@ func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Value) ResetXDR() { *v = Value{} }
-
-// String returns v as text, for logs.
-func (v Value) String() string { return text.String(&v, "xcharval") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Spec) XDRSize() int {
 	n := 4 + 8*len(*v)
 	for i := range *v {
@@ -272,22 +225,13 @@ func (v *Spec) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Spec) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Spec) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Spec) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Spec) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Spec) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *Spec) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Spec) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Spec) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Spec) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Spec) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Spec) ResetXDR()                             { *v = (*v)[:0] }
+func (v Spec) String() string                         { return text.String(&v, "xcharspec") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -316,7 +260,6 @@ func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Spec:")
@@ -350,52 +293,33 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
+func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Spec) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Spec) String() string { return text.String(&v, "xcharspec") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Subset) XDRSize() int { return 4 + 4*len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Subset) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Subset) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Subset) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Subset) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Subset) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Subset) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Subset) XDRSize() int                          { return 4 + 4*len(*v) }
+func (v *Subset) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Subset) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Subset) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Subset) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Subset) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Subset) ResetXDR()                             { *v = (*v)[:0] }
+func (v Subset) String() string                         { return text.String(&v, "xcharsubset") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
-
 func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Subset:")
@@ -411,12 +335,6 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off = codec.GetWords(b, off, *v)
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Subset) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Subset) String() string { return text.String(&v, "xcharsubset") }
 
 // String returns the XDR name of v, such as BKRQSUP_UNKNOWN. Without a name, it is bkrqsup(NUMBER).
 func (v BackwardSupport) String() string {
@@ -447,45 +365,28 @@ var enumBackwardSupport = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v BackwardSupport) Valid() bool { return uint32(v) <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *BackwardSupport) XDRSize() int  { return 4 }
-func (*BackwardSupport) XDRMaxSize() int { return BackwardSupportFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *BackwardSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *BackwardSupport) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *BackwardSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *BackwardSupport) XDRSize() int                          { return 4 }
+func (*BackwardSupport) XDRMaxSize() int                         { return BackwardSupportFixedSize }
+func (v *BackwardSupport) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *BackwardSupport) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *BackwardSupport) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *BackwardSupport) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *BackwardSupport) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.BackwardSupport:")
@@ -499,45 +400,25 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *BackwardSupport) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ReceiveBufferSize) XDRSize() int  { return 4 }
-func (*ReceiveBufferSize) XDRMaxSize() int { return ReceiveBufferSizeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReceiveBufferSize) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReceiveBufferSize) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ReceiveBufferSize) XDRSize() int                          { return 4 }
+func (*ReceiveBufferSize) XDRMaxSize() int                         { return ReceiveBufferSizeFixedSize }
+func (v *ReceiveBufferSize) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReceiveBufferSize) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReceiveBufferSize) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReceiveBufferSize) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
@@ -547,45 +428,25 @@ func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReceiveBufferSize) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoteInvalidation) XDRSize() int  { return 4 }
-func (*RemoteInvalidation) XDRMaxSize() int { return RemoteInvalidationFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoteInvalidation) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *RemoteInvalidation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *RemoteInvalidation) XDRSize() int                          { return 4 }
+func (*RemoteInvalidation) XDRMaxSize() int                         { return RemoteInvalidationFixedSize }
+func (v *RemoteInvalidation) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *RemoteInvalidation) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoteInvalidation) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoteInvalidation) ResetXDR()                             { *v = false }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
-
 func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.RemoteInvalidation:")
@@ -599,10 +460,7 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoteInvalidation) ResetXDR() { *v = false }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Init) XDRSize() int {
 	n := 8 + 8*len(v.Start) + 4*len(v.NoChange)
 	for i := range v.Start {
@@ -610,22 +468,16 @@ func (v *Init) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Init) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Init) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Init) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Init) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+func (v *Init) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Init) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Init) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Init) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Init) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Init) ResetXDR() {
+	v.Start = v.Start[:0]
+	v.NoChange = v.NoChange[:0]
 }
-func (v *Init) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v Init) String() string { return text.String(&v, "optinfo_initxch") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -663,7 +515,6 @@ func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutWords(b, off, v.NoChange)
 	return off, nil
 }
-
 func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Init:Start")
@@ -709,17 +560,11 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off = codec.GetWords(b, off, v.NoChange)
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Init) ResetXDR() {
-	v.Start = v.Start[:0]
-	v.NoChange = v.NoChange[:0]
+func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v Init) String() string { return text.String(&v, "optinfo_initxch") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Req) XDRSize() int {
 	n := 4 + 8*len(v.Want)
 	for i := range v.Want {
@@ -727,22 +572,13 @@ func (v *Req) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Req) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Req) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Req) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Req) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Req) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *Req) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Req) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Req) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Req) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Req) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Req) ResetXDR()                             { v.Want = v.Want[:0] }
+func (v Req) String() string                         { return text.String(&v, "optinfo_reqxch") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -771,7 +607,6 @@ func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Req:Want")
@@ -805,31 +640,23 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Req) ResetXDR() { v.Want = v.Want[:0] }
-
-// String returns v as text, for logs.
-func (v Req) String() string { return text.String(&v, "optinfo_reqxch") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Resp) XDRSize() int { return 12 + 4*len(v.Done) + 4*len(v.Rejected) + 4*len(v.Pending) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Resp) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Resp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Resp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Resp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-func (v *Resp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
+
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Resp) XDRSize() int                          { return 12 + 4*len(v.Done) + 4*len(v.Rejected) + 4*len(v.Pending) }
+func (v *Resp) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Resp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Resp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Resp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Resp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Resp) ResetXDR() {
+	v.Done = v.Done[:0]
+	v.Rejected = v.Rejected[:0]
+	v.Pending = v.Pending[:0]
 }
-func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v Resp) String() string { return text.String(&v, "optinfo_respxch") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -856,7 +683,6 @@ func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutWords(b, off, v.Pending)
 	return off, nil
 }
-
 func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.Resp:Done")
@@ -896,43 +722,27 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off = codec.GetWords(b, off, v.Pending)
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Resp) ResetXDR() {
-	v.Done = v.Done[:0]
-	v.Rejected = v.Rejected[:0]
-	v.Pending = v.Pending[:0]
+func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v Resp) String() string { return text.String(&v, "optinfo_respxch") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Upd) XDRSize() int { return 12 + xdr.Padded(len(v.Now.Data)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Upd) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Upd) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Upd) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Upd) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Upd) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Upd) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Upd) XDRSize() int                          { return 12 + xdr.Padded(len(v.Now.Data)) }
+func (v *Upd) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Upd) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Upd) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Upd) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Upd) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Upd) ResetXDR()                             { *v = Upd{} }
+func (v Upd) String() string                         { return text.String(&v, "optinfo_updxch") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Now.Data)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Now.Which))
@@ -943,7 +753,6 @@ func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "xchar.Upd:Now.Which")
@@ -971,12 +780,6 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Upd) ResetXDR() { *v = Upd{} }
-
-// String returns v as text, for logs.
-func (v Upd) String() string { return text.String(&v, "optinfo_updxch") }
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

@@ -28,9 +28,6 @@ const (
 	XIDOfReceiver Direction = 1 // XCHARCARRIER_RECEIVER
 )
 
-// DirectionFixedSize is the size of every Direction on the wire, in bytes.
-const DirectionFixedSize = 4
-
 // Optional is struct xcharcarrier_optional.
 //
 // The operation with its body follows the prefix of version 2. No RPC message follows the body.
@@ -40,8 +37,12 @@ type Optional struct {
 	Info      []byte    `xdr:"xcc_optinfo"`
 }
 
-// The bounds of Optional in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OptionalMinSize, OptionalAmplification = 12, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	DirectionFixedSize                     = 4
+	OptionalMinSize, OptionalAmplification = 12, 1
+)
 
 // String returns the XDR name of v, such as XCHARCARRIER_SENDER. Without a name, it is xcharcarrier_direction(NUMBER).
 func (v Direction) String() string {
@@ -72,45 +73,28 @@ var enumDirection = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Direction) Valid() bool { return uint32(v) <= 1 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Direction) XDRSize() int  { return 4 }
-func (*Direction) XDRMaxSize() int { return DirectionFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Direction) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Direction) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Direction) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Direction) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Direction) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Direction) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Direction) XDRSize() int                          { return 4 }
+func (*Direction) XDRMaxSize() int                         { return DirectionFixedSize }
+func (v *Direction) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Direction) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Direction) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Direction) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Direction) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Direction) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Direction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xcharcarrier.Direction:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xcharcarrier.Direction:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Direction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xcharcarrier.Direction:")
@@ -124,33 +108,15 @@ func (v *Direction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Direction) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Optional) XDRSize() int { return 12 + xdr.Padded(len(v.Info)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Optional) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Optional) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Optional) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Optional) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Optional) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Optional) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Optional) XDRSize() int                          { return 12 + xdr.Padded(len(v.Info)) }
+func (v *Optional) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Optional) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Optional) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Optional) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Optional) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Optional) ResetXDR()                             { *v = Optional{} }
+func (v Optional) String() string                         { return text.String(&v, "xcharcarrier_optional") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Optional) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -171,7 +137,6 @@ func (v *Optional) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Info)
 	return off, nil
 }
-
 func (v *Optional) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "xcharcarrier.Optional:Direction")
@@ -195,12 +160,9 @@ func (v *Optional) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n))
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Optional) ResetXDR() { *v = Optional{} }
-
-// String returns v as text, for logs.
-func (v Optional) String() string { return text.String(&v, "xcharcarrier_optional") }
+func (v *Optional) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
 // Extension describes this package's code points to the transport.
 func Extension() xdr.Extension {

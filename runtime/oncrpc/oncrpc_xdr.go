@@ -32,17 +32,11 @@ const (
 	AuthTLS   Flavor = 7 // AUTH_TLS: RFC 9289 section 7.1
 )
 
-// FlavorFixedSize is the size of every Flavor on the wire, in bytes.
-const FlavorFixedSize = 4
-
 // OpaqueAuth is struct rpc_opaque_auth.
 type OpaqueAuth struct {
 	Flavor Flavor `xdr:"flavor"`
 	Body   []byte `xdr:"body"`
 }
-
-// The bounds of OpaqueAuth in bytes: least and largest size on the wire, memory for each byte of input.
-const OpaqueAuthMinSize, OpaqueAuthMaxSize, OpaqueAuthAmplification = 8, 408, 1
 
 // MsgType is enum rpc_msg_type.
 type MsgType int32
@@ -53,9 +47,6 @@ const (
 	MsgReply MsgType = 1 // REPLY
 )
 
-// MsgTypeFixedSize is the size of every MsgType on the wire, in bytes.
-const MsgTypeFixedSize = 4
-
 // ReplyStat is enum rpc_reply_stat.
 type ReplyStat int32
 
@@ -64,9 +55,6 @@ const (
 	Accepted ReplyStat = 0 // MSG_ACCEPTED
 	Denied   ReplyStat = 1 // MSG_DENIED
 )
-
-// ReplyStatFixedSize is the size of every ReplyStat on the wire, in bytes.
-const ReplyStatFixedSize = 4
 
 // AcceptStat is enum rpc_accept_stat.
 type AcceptStat int32
@@ -81,9 +69,6 @@ const (
 	SystemErr    AcceptStat = 5 // SYSTEM_ERR: memory, and the like
 )
 
-// AcceptStatFixedSize is the size of every AcceptStat on the wire, in bytes.
-const AcceptStatFixedSize = 4
-
 // RejectStat is enum rpc_reject_stat.
 type RejectStat int32
 
@@ -92,9 +77,6 @@ const (
 	RPCMismatch RejectStat = 0 // RPC_MISMATCH: RPC version is not 2
 	AuthError   RejectStat = 1 // AUTH_ERROR: caller not authenticated
 )
-
-// RejectStatFixedSize is the size of every RejectStat on the wire, in bytes.
-const RejectStatFixedSize = 4
 
 // AuthStat is enum rpc_auth_stat.
 type AuthStat int32
@@ -113,17 +95,11 @@ const (
 	AuthStatCtxProblem   AuthStat = 14 // RPCSEC_GSS_CTXPROBLEM
 )
 
-// AuthStatFixedSize is the size of every AuthStat on the wire, in bytes.
-const AuthStatFixedSize = 4
-
 // VersionRange is struct rpc_version_range.
 type VersionRange struct {
 	Low  uint32 `xdr:"low"`
 	High uint32 `xdr:"high"`
 }
-
-// VersionRangeFixedSize is the size of every VersionRange on the wire, in bytes.
-const VersionRangeFixedSize = 8
 
 // CallBody is struct rpc_call_body.
 type CallBody struct {
@@ -135,26 +111,17 @@ type CallBody struct {
 	Verf    OpaqueAuth `xdr:"verf"`
 }
 
-// The bounds of CallBody in bytes: least and largest size on the wire, memory for each byte of input.
-const CallBodyMinSize, CallBodyMaxSize, CallBodyAmplification = 32, 832, 1
-
 // ReplyData is union rpc_reply_data, with the arm that Stat selects.
 type ReplyData struct {
 	Stat         AcceptStat   `xdr:"stat,switch,case=0,default"` // selects the arm
 	MismatchInfo VersionRange `xdr:"mismatch_info,case=2"`       // if Stat is ProgMismatch
 }
 
-// The bounds of ReplyData in bytes: least and largest size on the wire.
-const ReplyDataMinSize, ReplyDataMaxSize = 4, 12
-
 // AcceptedReply is struct rpc_accepted_reply.
 type AcceptedReply struct {
 	Verf OpaqueAuth `xdr:"verf"`
 	Data ReplyData  `xdr:"reply_data"`
 }
-
-// The bounds of AcceptedReply in bytes: least and largest size on the wire, memory for each byte of input.
-const AcceptedReplyMinSize, AcceptedReplyMaxSize, AcceptedReplyAmplification = 12, 420, 1
 
 // RejectedReply is union rpc_rejected_reply, with the arm that Stat selects.
 type RejectedReply struct {
@@ -163,18 +130,12 @@ type RejectedReply struct {
 	AuthStat     AuthStat     `xdr:"auth_stat,case=1"`     // if Stat is AuthError
 }
 
-// The bounds of RejectedReply in bytes: least and largest size on the wire.
-const RejectedReplyMinSize, RejectedReplyMaxSize = 8, 12
-
 // ReplyBody is union rpc_reply_body, with the arm that Stat selects.
 type ReplyBody struct {
 	Stat     ReplyStat     `xdr:"stat,switch"`   // selects the arm
 	Accepted AcceptedReply `xdr:"areply,case=0"` // if Stat is Accepted
 	Rejected RejectedReply `xdr:"rreply,case=1"` // if Stat is Denied
 }
-
-// The bounds of ReplyBody in bytes: least and largest size on the wire, memory for each byte of input.
-const ReplyBodyMinSize, ReplyBodyMaxSize, ReplyBodyAmplification = 12, 424, 1
 
 // Body is union rpc_msg_body, with the arm that Type selects.
 type Body struct {
@@ -183,17 +144,11 @@ type Body struct {
 	Reply ReplyBody `xdr:"rbody,case=1"` // if Type is MsgReply
 }
 
-// The bounds of Body in bytes: least and largest size on the wire, memory for each byte of input.
-const BodyMinSize, BodyMaxSize, BodyAmplification = 16, 836, 1
-
 // Header is struct rpc_msg.
 type Header struct {
 	XID  uint32 `xdr:"xid"`
 	Body Body   `xdr:"body"`
 }
-
-// The bounds of Header in bytes: least and largest size on the wire, memory for each byte of input.
-const HeaderMinSize, HeaderMaxSize, HeaderAmplification = 20, 840, 1
 
 // AuthSysParms is struct authsys_parms.
 //
@@ -206,8 +161,26 @@ type AuthSysParms struct {
 	GIDs        []uint32   `xdr:"gids"`
 }
 
-// The bounds of AuthSysParms in bytes: least and largest size on the wire, memory for each byte of input.
-const AuthSysParmsMinSize, AuthSysParmsMaxSize, AuthSysParmsAmplification = 20, 340, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	FlavorFixedSize                                                        = 4
+	OpaqueAuthMinSize, OpaqueAuthMaxSize, OpaqueAuthAmplification          = 8, 408, 1
+	MsgTypeFixedSize                                                       = 4
+	ReplyStatFixedSize                                                     = 4
+	AcceptStatFixedSize                                                    = 4
+	RejectStatFixedSize                                                    = 4
+	AuthStatFixedSize                                                      = 4
+	VersionRangeFixedSize                                                  = 8
+	CallBodyMinSize, CallBodyMaxSize, CallBodyAmplification                = 32, 832, 1
+	ReplyDataMinSize, ReplyDataMaxSize                                     = 4, 12
+	AcceptedReplyMinSize, AcceptedReplyMaxSize, AcceptedReplyAmplification = 12, 420, 1
+	RejectedReplyMinSize, RejectedReplyMaxSize                             = 8, 12
+	ReplyBodyMinSize, ReplyBodyMaxSize, ReplyBodyAmplification             = 12, 424, 1
+	BodyMinSize, BodyMaxSize, BodyAmplification                            = 16, 836, 1
+	HeaderMinSize, HeaderMaxSize, HeaderAmplification                      = 20, 840, 1
+	AuthSysParmsMinSize, AuthSysParmsMaxSize, AuthSysParmsAmplification    = 20, 340, 1
+)
 
 // String returns the XDR name of v, such as AUTH_NONE. Without a name, it is rpc_auth_flavor(NUMBER).
 func (v Flavor) String() string {
@@ -239,42 +212,25 @@ var enumFlavor = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Flavor) Valid() bool { return uint32(v) <= 3 || 6 <= v && v <= 7 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Flavor) XDRSize() int  { return 4 }
-func (*Flavor) XDRMaxSize() int { return FlavorFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Flavor) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Flavor) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Flavor) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Flavor) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Flavor) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Flavor) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Flavor) XDRSize() int                          { return 4 }
+func (*Flavor) XDRMaxSize() int                         { return FlavorFixedSize }
+func (v *Flavor) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Flavor) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Flavor) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Flavor) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Flavor) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Flavor) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
@@ -284,42 +240,24 @@ func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Flavor) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpaqueAuth) XDRSize() int  { return 8 + xdr.Padded(len(v.Body)) }
-func (*OpaqueAuth) XDRMaxSize() int { return OpaqueAuthMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpaqueAuth) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpaqueAuth) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpaqueAuth) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpaqueAuth) XDRSize() int                          { return 8 + xdr.Padded(len(v.Body)) }
+func (*OpaqueAuth) XDRMaxSize() int                         { return OpaqueAuthMaxSize }
+func (v *OpaqueAuth) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpaqueAuth) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpaqueAuth) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpaqueAuth) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpaqueAuth) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpaqueAuth) ResetXDR()                             { *v = OpaqueAuth{} }
+func (v OpaqueAuth) String() string                         { return text.String(&v, "rpc_opaque_auth") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Body) > 400 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flavor))
@@ -328,7 +266,6 @@ func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Body)
 	return off, nil
 }
-
 func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.OpaqueAuth:Flavor")
@@ -350,12 +287,6 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n))
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpaqueAuth) ResetXDR() { *v = OpaqueAuth{} }
-
-// String returns v as text, for logs.
-func (v OpaqueAuth) String() string { return text.String(&v, "rpc_opaque_auth") }
 
 // String returns the XDR name of v, such as CALL. Without a name, it is rpc_msg_type(NUMBER).
 func (v MsgType) String() string {
@@ -386,45 +317,28 @@ var enumMsgType = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v MsgType) Valid() bool { return uint32(v) <= 1 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *MsgType) XDRSize() int  { return 4 }
-func (*MsgType) XDRMaxSize() int { return MsgTypeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *MsgType) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *MsgType) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *MsgType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *MsgType) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *MsgType) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *MsgType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *MsgType) XDRSize() int                          { return 4 }
+func (*MsgType) XDRMaxSize() int                         { return MsgTypeFixedSize }
+func (v *MsgType) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *MsgType) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *MsgType) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *MsgType) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *MsgType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *MsgType) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.MsgType:")
@@ -437,9 +351,6 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *MsgType) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as MSG_ACCEPTED. Without a name, it is rpc_reply_stat(NUMBER).
 func (v ReplyStat) String() string {
@@ -470,45 +381,28 @@ var enumReplyStat = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v ReplyStat) Valid() bool { return uint32(v) <= 1 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ReplyStat) XDRSize() int  { return 4 }
-func (*ReplyStat) XDRMaxSize() int { return ReplyStatFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReplyStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReplyStat) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReplyStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ReplyStat) XDRSize() int                          { return 4 }
+func (*ReplyStat) XDRMaxSize() int                         { return ReplyStatFixedSize }
+func (v *ReplyStat) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReplyStat) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReplyStat) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReplyStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReplyStat) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyStat:")
@@ -521,9 +415,6 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyStat) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as SUCCESS. Without a name, it is rpc_accept_stat(NUMBER).
 func (v AcceptStat) String() string {
@@ -554,45 +445,28 @@ var enumAcceptStat = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v AcceptStat) Valid() bool { return uint32(v) <= 5 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *AcceptStat) XDRSize() int  { return 4 }
-func (*AcceptStat) XDRMaxSize() int { return AcceptStatFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AcceptStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AcceptStat) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *AcceptStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *AcceptStat) XDRSize() int                          { return 4 }
+func (*AcceptStat) XDRMaxSize() int                         { return AcceptStatFixedSize }
+func (v *AcceptStat) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *AcceptStat) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AcceptStat) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AcceptStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AcceptStat) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AcceptStat:")
@@ -605,9 +479,6 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AcceptStat) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as RPC_MISMATCH. Without a name, it is rpc_reject_stat(NUMBER).
 func (v RejectStat) String() string {
@@ -638,45 +509,28 @@ var enumRejectStat = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v RejectStat) Valid() bool { return uint32(v) <= 1 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *RejectStat) XDRSize() int  { return 4 }
-func (*RejectStat) XDRMaxSize() int { return RejectStatFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *RejectStat) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *RejectStat) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RejectStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RejectStat) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *RejectStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *RejectStat) XDRSize() int                          { return 4 }
+func (*RejectStat) XDRMaxSize() int                         { return RejectStatFixedSize }
+func (v *RejectStat) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *RejectStat) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RejectStat) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RejectStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RejectStat) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectStat:")
@@ -689,9 +543,6 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RejectStat) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as AUTH_OK. Without a name, it is rpc_auth_stat(NUMBER).
 func (v AuthStat) String() string {
@@ -725,42 +576,25 @@ var enumAuthStat = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v AuthStat) Valid() bool { return uint32(v) <= 7 || 13 <= v && v <= 14 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthStat) XDRSize() int  { return 4 }
-func (*AuthStat) XDRMaxSize() int { return AuthStatFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *AuthStat) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *AuthStat) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AuthStat) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AuthStat) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *AuthStat) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *AuthStat) XDRSize() int                          { return 4 }
+func (*AuthStat) XDRMaxSize() int                         { return AuthStatFixedSize }
+func (v *AuthStat) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *AuthStat) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AuthStat) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AuthStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AuthStat) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
@@ -770,39 +604,21 @@ func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AuthStat) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *VersionRange) XDRSize() int  { return 8 }
-func (*VersionRange) XDRMaxSize() int { return VersionRangeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *VersionRange) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *VersionRange) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *VersionRange) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *VersionRange) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *VersionRange) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *VersionRange) XDRSize() int                          { return 8 }
+func (*VersionRange) XDRMaxSize() int                         { return VersionRangeFixedSize }
+func (v *VersionRange) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *VersionRange) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *VersionRange) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *VersionRange) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *VersionRange) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *VersionRange) ResetXDR()                             { *v = VersionRange{} }
+func (v VersionRange) String() string                         { return text.String(&v, "rpc_version_range") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
@@ -810,7 +626,6 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.VersionRange:Low")
@@ -822,39 +637,18 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *VersionRange) ResetXDR() { *v = VersionRange{} }
-
-// String returns v as text, for logs.
-func (v VersionRange) String() string { return text.String(&v, "rpc_version_range") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CallBody) XDRSize() int {
 	return 32 + xdr.Padded(len(v.Cred.Body)) + xdr.Padded(len(v.Verf.Body))
 }
-func (*CallBody) XDRMaxSize() int { return CallBodyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CallBody) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *CallBody) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CallBody) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CallBody) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CallBody) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*CallBody) XDRMaxSize() int                         { return CallBodyMaxSize }
+func (v *CallBody) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CallBody) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CallBody) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CallBody) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CallBody) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CallBody) ResetXDR()                             { *v = CallBody{} }
+func (v CallBody) String() string                         { return text.String(&v, "rpc_call_body") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -883,7 +677,6 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Verf.Body)
 	return off, nil
 }
-
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "oncrpc.CallBody:RPCVers")
@@ -927,14 +720,11 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
+func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CallBody) ResetXDR() { *v = CallBody{} }
-
-// String returns v as text, for logs.
-func (v CallBody) String() string { return text.String(&v, "rpc_call_body") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReplyData) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -945,29 +735,14 @@ func (v *ReplyData) XDRSize() int {
 	}
 	return n
 }
-func (*ReplyData) XDRMaxSize() int { return ReplyDataMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReplyData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReplyData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReplyData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReplyData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*ReplyData) XDRMaxSize() int                         { return ReplyDataMaxSize }
+func (v *ReplyData) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReplyData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReplyData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReplyData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReplyData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReplyData) ResetXDR()                             { *v = ReplyData{} }
+func (v ReplyData) String() string                         { return text.String(&v, "rpc_reply_data") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -999,7 +774,6 @@ func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyData:Stat")
@@ -1032,14 +806,11 @@ func (v *ReplyData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *ReplyData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyData) ResetXDR() { *v = ReplyData{} }
-
-// String returns v as text, for logs.
-func (v ReplyData) String() string { return text.String(&v, "rpc_reply_data") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *AcceptedReply) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Verf.Body))
 	switch v.Data.Stat {
@@ -1050,29 +821,14 @@ func (v *AcceptedReply) XDRSize() int {
 	}
 	return n
 }
-func (*AcceptedReply) XDRMaxSize() int { return AcceptedReplyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AcceptedReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AcceptedReply) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*AcceptedReply) XDRMaxSize() int                         { return AcceptedReplyMaxSize }
+func (v *AcceptedReply) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *AcceptedReply) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AcceptedReply) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AcceptedReply) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AcceptedReply) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AcceptedReply) ResetXDR()                             { *v = AcceptedReply{} }
+func (v AcceptedReply) String() string                         { return text.String(&v, "rpc_accepted_reply") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1106,7 +862,6 @@ func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AcceptedReply:Verf.Flavor")
@@ -1157,14 +912,11 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *AcceptedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AcceptedReply) ResetXDR() { *v = AcceptedReply{} }
-
-// String returns v as text, for logs.
-func (v AcceptedReply) String() string { return text.String(&v, "rpc_accepted_reply") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RejectedReply) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -1175,29 +927,14 @@ func (v *RejectedReply) XDRSize() int {
 	}
 	return n
 }
-func (*RejectedReply) XDRMaxSize() int { return RejectedReplyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RejectedReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RejectedReply) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*RejectedReply) XDRMaxSize() int                         { return RejectedReplyMaxSize }
+func (v *RejectedReply) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *RejectedReply) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RejectedReply) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RejectedReply) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RejectedReply) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RejectedReply) ResetXDR()                             { *v = RejectedReply{} }
+func (v RejectedReply) String() string                         { return text.String(&v, "rpc_rejected_reply") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1227,7 +964,6 @@ func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.RejectedReply:Stat")
@@ -1266,14 +1002,11 @@ func (v *RejectedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *RejectedReply) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RejectedReply) ResetXDR() { *v = RejectedReply{} }
-
-// String returns v as text, for logs.
-func (v RejectedReply) String() string { return text.String(&v, "rpc_rejected_reply") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReplyBody) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -1296,29 +1029,14 @@ func (v *ReplyBody) XDRSize() int {
 	}
 	return n
 }
-func (*ReplyBody) XDRMaxSize() int { return ReplyBodyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReplyBody) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReplyBody) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*ReplyBody) XDRMaxSize() int                         { return ReplyBodyMaxSize }
+func (v *ReplyBody) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ReplyBody) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReplyBody) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReplyBody) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReplyBody) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReplyBody) ResetXDR()                             { *v = ReplyBody{} }
+func (v ReplyBody) String() string                         { return text.String(&v, "rpc_reply_body") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1390,7 +1108,6 @@ func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.ReplyBody:Stat")
@@ -1499,14 +1216,11 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *ReplyBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReplyBody) ResetXDR() { *v = ReplyBody{} }
-
-// String returns v as text, for logs.
-func (v ReplyBody) String() string { return text.String(&v, "rpc_reply_body") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Body) XDRSize() int {
 	n := 4
 	switch v.Type {
@@ -1535,23 +1249,14 @@ func (v *Body) XDRSize() int {
 	}
 	return n
 }
-func (*Body) XDRMaxSize() int { return BodyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Body) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Body) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Body) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Body) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Body) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*Body) XDRMaxSize() int                         { return BodyMaxSize }
+func (v *Body) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Body) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Body) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Body) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Body) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Body) ResetXDR()                             { *v = Body{} }
+func (v Body) String() string                         { return text.String(&v, "rpc_msg_body") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1658,7 +1363,6 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Body:Type")
@@ -1830,14 +1534,11 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *Body) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Body) ResetXDR() { *v = Body{} }
-
-// String returns v as text, for logs.
-func (v Body) String() string { return text.String(&v, "rpc_msg_body") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Header) XDRSize() int {
 	n := 8
 	switch v.Body.Type {
@@ -1866,29 +1567,14 @@ func (v *Header) XDRSize() int {
 	}
 	return n
 }
-func (*Header) XDRMaxSize() int { return HeaderMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Header) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Header) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Header) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Header) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Header) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*Header) XDRMaxSize() int                         { return HeaderMaxSize }
+func (v *Header) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Header) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Header) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Header) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Header) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Header) ResetXDR()                             { *v = Header{} }
+func (v Header) String() string                         { return text.String(&v, "rpc_msg") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1999,7 +1685,6 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.Header:XID")
@@ -2173,38 +1858,26 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *Header) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Header) ResetXDR() { *v = Header{} }
-
-// String returns v as text, for logs.
-func (v Header) String() string { return text.String(&v, "rpc_msg") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *AuthSysParms) XDRSize() int  { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.GIDs) }
-func (*AuthSysParms) XDRMaxSize() int { return AuthSysParmsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *AuthSysParms) XDRSize() int                          { return 20 + xdr.Padded(len(v.MachineName)) + 4*len(v.GIDs) }
+func (*AuthSysParms) XDRMaxSize() int                         { return AuthSysParmsMaxSize }
+func (v *AuthSysParms) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *AuthSysParms) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *AuthSysParms) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *AuthSysParms) ResetXDR() {
+	v.Stamp = 0
+	v.MachineName = nil
+	v.UID = 0
+	v.GID = 0
+	v.GIDs = v.GIDs[:0]
 }
-func (v *AuthSysParms) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *AuthSysParms) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *AuthSysParms) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *AuthSysParms) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v AuthSysParms) String() string { return text.String(&v, "authsys_parms") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2230,7 +1903,6 @@ func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutWords(b, off, v.GIDs)
 	return off, nil
 }
-
 func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "oncrpc.AuthSysParms:Stamp")
@@ -2270,15 +1942,6 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	off = codec.GetWords(b, off, v.GIDs)
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *AuthSysParms) ResetXDR() {
-	v.Stamp = 0
-	v.MachineName = nil
-	v.UID = 0
-	v.GID = 0
-	v.GIDs = v.GIDs[:0]
+func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-
-// String returns v as text, for logs.
-func (v AuthSysParms) String() string { return text.String(&v, "authsys_parms") }

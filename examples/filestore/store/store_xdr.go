@@ -44,14 +44,8 @@ const (
 	BadRange   Status = 22 // STORE_BAD_RANGE
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // Name is typedef store_name.
 type Name []byte
-
-// The bounds of Name in bytes: least and largest size on the wire, memory for each byte of input.
-const NameMinSize, NameMaxSize, NameAmplification = 4, 260, 1
 
 // WriteArgs is struct store_write_args.
 type WriteArgs struct {
@@ -60,17 +54,11 @@ type WriteArgs struct {
 	Data   []byte `xdr:"data"`
 }
 
-// The bounds of WriteArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 16, 1048848, 1
-
 // WriteRes is struct store_write_res.
 type WriteRes struct {
 	Status Status `xdr:"status"`
 	Count  uint32 `xdr:"count"`
 }
-
-// WriteResFixedSize is the size of every WriteRes on the wire, in bytes.
-const WriteResFixedSize = 8
 
 // ReadArgs is struct store_read_args.
 type ReadArgs struct {
@@ -79,17 +67,11 @@ type ReadArgs struct {
 	Count  uint32 `xdr:"count"`
 }
 
-// The bounds of ReadArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification = 16, 272, 1
-
 // ReadOK is struct store_read_ok.
 type ReadOK struct {
 	EOF  bool   `xdr:"eof"`
 	Data []byte `xdr:"data"`
 }
-
-// The bounds of ReadOK in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadOKMinSize, ReadOKMaxSize, ReadOKAmplification = 8, 1048584, 1
 
 // ReadRes is union store_read_res, with the arm that Status selects.
 type ReadRes struct {
@@ -97,8 +79,17 @@ type ReadRes struct {
 	OK     ReadOK `xdr:"ok,case=0"`             // if Status is OK
 }
 
-// The bounds of ReadRes in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadResMinSize, ReadResMaxSize, ReadResAmplification = 4, 1048588, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	StatusFixedSize                                            = 4
+	NameMinSize, NameMaxSize, NameAmplification                = 4, 260, 1
+	WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 16, 1048848, 1
+	WriteResFixedSize                                          = 8
+	ReadArgsMinSize, ReadArgsMaxSize, ReadArgsAmplification    = 16, 272, 1
+	ReadOKMinSize, ReadOKMaxSize, ReadOKAmplification          = 8, 1048584, 1
+	ReadResMinSize, ReadResMaxSize, ReadResAmplification       = 4, 1048588, 1
+)
 
 // String returns the XDR name of v, such as STORE_OK. Without a name, it is store_status(NUMBER).
 func (v Status) String() string {
@@ -130,43 +121,26 @@ var enumStatus = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Status) Valid() bool { return v == 0 || v == 2 || v == 22 }
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Status:").End(codec.PutEnum(b, off, *v))
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Status:").End(codec.GetEnum(d, b, off, v))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v Status) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_status") }
@@ -174,40 +148,27 @@ func (v Status) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "stor
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *Status) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_status") }
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Name) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Name) XDRMaxSize() int { return NameMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Name) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Name) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Name) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Name) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Name) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Name) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Name) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Name) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Name) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Name) ResetXDR()                             { *v = nil }
+func (v Name) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Name:").End(codec.PutCounted(b, off, *v, 255))
 }
-
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Name:").End(codec.GetOpaque(d, b, off, 255, v))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Name) ResetXDR() { *v = nil }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v Name) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_name,string") }
@@ -215,12 +176,22 @@ func (v Name) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *Name) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_name,string") }
 
-// String returns the bytes as a string.
-func (v Name) String() string { return string(v) }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Data)) }
 func (*WriteArgs) XDRMaxSize() int { return WriteArgsMaxSize }
+func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteArgs) ResetXDR()                             { *v = WriteArgs{} }
+func (v WriteArgs) String() string                         { return text.String(&v, "store_write_args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -232,46 +203,17 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
 	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
 	return codec.At(fault, "store.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 1048576))
 }
-
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.GetOpaque(d, b, off, 255, &v.Name))
 	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
 	return codec.At(fault, "store.WriteArgs:Data").End(codec.GetItem(d, b, off, 1048576, SiteWriteArgsData, &v.Data))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v WriteArgs) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_write_args") }
@@ -279,48 +221,29 @@ func (v WriteArgs) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "s
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *WriteArgs) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_write_args") }
 
-// String returns v as text, for logs.
-func (v WriteArgs) String() string { return text.String(&v, "store_write_args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteRes) XDRSize() int  { return 8 }
 func (*WriteRes) XDRMaxSize() int { return WriteResFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WriteRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteRes) ResetXDR()                             { *v = WriteRes{} }
+func (v WriteRes) String() string                         { return text.String(&v, "store_write_res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
 	return codec.At(fault, "store.WriteRes:Count").End(codec.PutWord(b, off, v.Count))
 }
-
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
 	return codec.At(fault, "store.WriteRes:Count").End(codec.GetWord(b, off, &v.Count))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v WriteRes) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_write_res") }
@@ -328,34 +251,19 @@ func (v WriteRes) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "st
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *WriteRes) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_write_res") }
 
-// String returns v as text, for logs.
-func (v WriteRes) String() string { return text.String(&v, "store_write_res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadArgs) XDRSize() int  { return 16 + xdr.Padded(len(v.Name)) }
 func (*ReadArgs) XDRMaxSize() int { return ReadArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadArgs) ResetXDR()                             { *v = ReadArgs{} }
+func (v ReadArgs) String() string                         { return text.String(&v, "store_read_args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -363,15 +271,11 @@ func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
 	return codec.At(fault, "store.ReadArgs:Count").End(codec.PutWord(b, off, v.Count))
 }
-
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadArgs:Name").In(codec.GetOpaque(d, b, off, 255, &v.Name))
 	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.GetHyper(b, off, &v.Offset))
 	return codec.At(fault, "store.ReadArgs:Count").End(codec.GetWord(b, off, &v.Count))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v ReadArgs) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_read_args") }
@@ -379,12 +283,22 @@ func (v ReadArgs) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "st
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *ReadArgs) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_read_args") }
 
-// String returns v as text, for logs.
-func (v ReadArgs) String() string { return text.String(&v, "store_read_args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadOK) XDRSize() int  { return 8 + xdr.Padded(len(v.Data)) }
 func (*ReadOK) XDRMaxSize() int { return ReadOKMaxSize }
+func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadOK) ResetXDR()                             { *v = ReadOK{} }
+func (v ReadOK) String() string                         { return text.String(&v, "store_read_ok") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -396,44 +310,15 @@ func (v *ReadOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadOK) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.PutWord(b, off, codec.Word(v.EOF)))
 	return codec.At(fault, "store.ReadOK:Data").End(codec.PutItem(e, b, off, SiteReadOKData, v.Data, 1048576))
 }
-
 func (v *ReadOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.GetBool(d, b, off, &v.EOF))
 	return codec.At(fault, "store.ReadOK:Data").End(codec.GetItem(d, b, off, 1048576, SiteReadOKData, &v.Data))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadOK) ResetXDR() { *v = ReadOK{} }
 
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v ReadOK) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_read_ok") }
@@ -441,10 +326,7 @@ func (v ReadOK) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "stor
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *ReadOK) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_read_ok") }
 
-// String returns v as text, for logs.
-func (v ReadOK) String() string { return text.String(&v, "store_read_ok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -455,6 +337,19 @@ func (v *ReadRes) XDRSize() int {
 	return n
 }
 func (*ReadRes) XDRMaxSize() int { return ReadResMaxSize }
+func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadRes) ResetXDR()                             { *v = ReadRes{} }
+func (v ReadRes) String() string                         { return text.String(&v, "store_read_res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -466,31 +361,6 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	default:
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -506,7 +376,6 @@ func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -524,17 +393,11 @@ func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
-
 // MarshalJSON returns the JSON form of v, which xdrgen help json describes.
 func (v ReadRes) MarshalJSON() ([]byte, error) { return xdrjson.Marshal(&v, "store_read_res") }
 
 // UnmarshalJSON reads v from its JSON form. After an error, v is unspecified.
 func (v *ReadRes) UnmarshalJSON(b []byte) error { return xdrjson.Unmarshal(b, v, "store_read_res") }
-
-// String returns v as text, for logs.
-func (v ReadRes) String() string { return text.String(&v, "store_read_res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

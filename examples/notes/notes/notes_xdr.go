@@ -40,14 +40,8 @@ const (
 // NoteName is typedef note_name.
 type NoteName []byte
 
-// The bounds of NoteName in bytes: least and largest size on the wire, memory for each byte of input.
-const NoteNameMinSize, NoteNameMaxSize, NoteNameAmplification = 4, 68, 1
-
 // NoteNames is typedef note_names.
 type NoteNames []NoteName
-
-// The bounds of NoteNames in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const NoteNamesMinSize, NoteNamesAmplification = 4, 6
 
 // NoteStatus is enum note_status.
 type NoteStatus int32
@@ -58,17 +52,11 @@ const (
 	NoteStatusUnknown NoteStatus = 2 // NOTE_UNKNOWN
 )
 
-// NoteStatusFixedSize is the size of every NoteStatus on the wire, in bytes.
-const NoteStatusFixedSize = 4
-
 // Note is struct note.
 type Note struct {
 	Name NoteName `xdr:"name,string"`
 	Text []byte   `xdr:"text"`
 }
-
-// The bounds of Note in bytes: least and largest size on the wire, memory for each byte of input.
-const NoteMinSize, NoteMaxSize, NoteAmplification = 8, 1048648, 1
 
 // GetRes is union get_res, with the arm that Status selects.
 type GetRes struct {
@@ -76,49 +64,40 @@ type GetRes struct {
 	Found  Note       `xdr:"found,case=0"`          // if Status is NoteStatusOK
 }
 
-// The bounds of GetRes in bytes: least and largest size on the wire, memory for each byte of input.
-const GetResMinSize, GetResMaxSize, GetResAmplification = 4, 1048652, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	NoteNameMinSize, NoteNameMaxSize, NoteNameAmplification = 4, 68, 1
+	NoteNamesMinSize, NoteNamesAmplification                = 4, 6
+	NoteStatusFixedSize                                     = 4
+	NoteMinSize, NoteMaxSize, NoteAmplification             = 8, 1048648, 1
+	GetResMinSize, GetResMaxSize, GetResAmplification       = 4, 1048652, 1
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *NoteName) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
-func (*NoteName) XDRMaxSize() int { return NoteNameMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *NoteName) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *NoteName) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *NoteName) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *NoteName) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *NoteName) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *NoteName) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *NoteName) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (*NoteName) XDRMaxSize() int                         { return NoteNameMaxSize }
+func (v *NoteName) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *NoteName) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *NoteName) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *NoteName) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *NoteName) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *NoteName) ResetXDR()                             { *v = nil }
+func (v NoteName) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteName) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 64 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "notes.NoteName:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "notes.NoteName:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *NoteName) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "notes.NoteName:")
@@ -139,13 +118,7 @@ func (v *NoteName) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *NoteName) ResetXDR() { *v = nil }
-
-// String returns the bytes as a string.
-func (v NoteName) String() string { return string(v) }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *NoteNames) XDRSize() int {
 	n := 4 + 4*len(*v)
 	for i := range *v {
@@ -153,28 +126,16 @@ func (v *NoteNames) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *NoteNames) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *NoteNames) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *NoteNames) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *NoteNames) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *NoteNames) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *NoteNames) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *NoteNames) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *NoteNames) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *NoteNames) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *NoteNames) ResetXDR()                             { *v = (*v)[:0] }
+func (v NoteNames) String() string                         { return text.String(&v, "note_names,string") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteNames) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -200,7 +161,6 @@ func (v *NoteNames) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *NoteNames) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "notes.NoteNames:")
@@ -235,12 +195,6 @@ func (v *NoteNames) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *NoteNames) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v NoteNames) String() string { return text.String(&v, "note_names,string") }
-
 // String returns the XDR name of v, such as NOTE_OK. Without a name, it is note_status(NUMBER).
 func (v NoteStatus) String() string {
 	return enumNoteStatus.String(int32(v))
@@ -271,45 +225,28 @@ var enumNoteStatus = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v NoteStatus) Valid() bool { return v == 0 || v == 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *NoteStatus) XDRSize() int  { return 4 }
-func (*NoteStatus) XDRMaxSize() int { return NoteStatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *NoteStatus) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *NoteStatus) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *NoteStatus) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *NoteStatus) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *NoteStatus) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *NoteStatus) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *NoteStatus) XDRSize() int                          { return 4 }
+func (*NoteStatus) XDRMaxSize() int                         { return NoteStatusFixedSize }
+func (v *NoteStatus) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *NoteStatus) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *NoteStatus) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *NoteStatus) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *NoteStatus) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *NoteStatus) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteStatus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "notes.NoteStatus:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "notes.NoteStatus:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *NoteStatus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "notes.NoteStatus:")
@@ -323,12 +260,22 @@ func (v *NoteStatus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *NoteStatus) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Note) XDRSize() int  { return 8 + xdr.Padded(len(v.Name)) + xdr.Padded(len(v.Text)) }
 func (*Note) XDRMaxSize() int { return NoteMaxSize }
+func (v *Note) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *Note) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Note) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Note) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Note) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Note) ResetXDR()                             { *v = Note{} }
+func (v Note) String() string                         { return text.String(&v, "note") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -340,46 +287,17 @@ func (v *Note) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Note) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *Note) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Note) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Note) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Note) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Note) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.Note:Name").In(codec.PutCounted(b, off, v.Name, 64))
 	return codec.At(fault, "notes.Note:Text").End(codec.PutItem(e, b, off, SiteNoteText, v.Text, 1048576))
 }
-
 func (v *Note) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.Note:Name").In(codec.GetOpaque(d, b, off, 64, &v.Name))
 	return codec.At(fault, "notes.Note:Text").End(codec.GetItem(d, b, off, 1048576, SiteNoteText, &v.Text))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Note) ResetXDR() { *v = Note{} }
-
-// String returns v as text, for logs.
-func (v Note) String() string { return text.String(&v, "note") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *GetRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -390,6 +308,19 @@ func (v *GetRes) XDRSize() int {
 	return n
 }
 func (*GetRes) XDRMaxSize() int { return GetResMaxSize }
+func (v *GetRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *GetRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GetRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GetRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GetRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GetRes) ResetXDR()                             { *v = GetRes{} }
+func (v GetRes) String() string                         { return text.String(&v, "get_res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -401,31 +332,6 @@ func (v *GetRes) ReducedXDRSize(e *xdr.Encoder) int {
 	default:
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *GetRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *GetRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GetRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GetRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GetRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -441,7 +347,6 @@ func (v *GetRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *GetRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind NoteStatus
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -458,12 +363,6 @@ func (v *GetRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetRes) ResetXDR() { *v = GetRes{} }
-
-// String returns v as text, for logs.
-func (v GetRes) String() string { return text.String(&v, "get_res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

@@ -49,17 +49,11 @@ type Stat struct {
 	Stat Status `xdr:"stat"`
 }
 
-// StatFixedSize is the size of every Stat on the wire, in bytes.
-const StatFixedSize = 4
-
 // Res is struct nlm4_res.
 type Res struct {
 	Cookie Object `xdr:"cookie"` // of the call
 	Stat   Stat   `xdr:"stat"`
 }
-
-// The bounds of Res in bytes: least and largest size on the wire, memory for each byte of input.
-const ResMinSize, ResMaxSize, ResAmplification = 8, 1032, 1
 
 // TestReply is union nlm4_testrply, with the arm that Stat selects.
 type TestReply struct {
@@ -67,17 +61,11 @@ type TestReply struct {
 	Holder Holder `xdr:"holder,case=1"`       // if Stat is StatusDenied; of a lock that is in the way
 }
 
-// The bounds of TestReply in bytes: least and largest size on the wire, memory for each byte of input.
-const TestReplyMinSize, TestReplyMaxSize, TestReplyAmplification = 4, 1056, 1
-
 // TestRes is struct nlm4_testres.
 type TestRes struct {
 	Cookie Object    `xdr:"cookie"` // of the call
 	Stat   TestReply `xdr:"stat"`
 }
-
-// The bounds of TestRes in bytes: least and largest size on the wire, memory for each byte of input.
-const TestResMinSize, TestResMaxSize, TestResAmplification = 8, 2084, 1
 
 // LockArgs is struct nlm4_lockargs.
 type LockArgs struct {
@@ -89,9 +77,6 @@ type LockArgs struct {
 	State     int32  `xdr:"state"`   // of the client's status monitor
 }
 
-// The bounds of LockArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const LockArgsMinSize, LockArgsMaxSize, LockArgsAmplification = 52, 4148, 1
-
 // CancelArgs is struct nlm4_cancargs.
 type CancelArgs struct {
 	Cookie    Object `xdr:"cookie"`
@@ -100,9 +85,6 @@ type CancelArgs struct {
 	Lock      Lock   `xdr:"alock"`
 }
 
-// The bounds of CancelArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const CancelArgsMinSize, CancelArgsMaxSize, CancelArgsAmplification = 44, 4140, 1
-
 // TestArgs is struct nlm4_testargs.
 type TestArgs struct {
 	Cookie    Object `xdr:"cookie"`
@@ -110,17 +92,11 @@ type TestArgs struct {
 	Lock      Lock   `xdr:"alock"`
 }
 
-// The bounds of TestArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const TestArgsMinSize, TestArgsMaxSize, TestArgsAmplification = 40, 4136, 1
-
 // UnlockArgs is struct nlm4_unlockargs.
 type UnlockArgs struct {
 	Cookie Object `xdr:"cookie"`
 	Lock   Lock   `xdr:"alock"`
 }
-
-// The bounds of UnlockArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const UnlockArgsMinSize, UnlockArgsMaxSize, UnlockArgsAmplification = 36, 4132, 1
 
 // ShareArgs is struct nlm4_shareargs.
 type ShareArgs struct {
@@ -129,18 +105,12 @@ type ShareArgs struct {
 	Reclaim bool   `xdr:"reclaim"`
 }
 
-// The bounds of ShareArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const ShareArgsMinSize, ShareArgsMaxSize, ShareArgsAmplification = 28, 4124, 1
-
 // ShareRes is struct nlm4_shareres.
 type ShareRes struct {
 	Cookie   Object `xdr:"cookie"` // of the call
 	Stat     Status `xdr:"stat"`
 	Sequence int32  `xdr:"sequence"`
 }
-
-// The bounds of ShareRes in bytes: least and largest size on the wire, memory for each byte of input.
-const ShareResMinSize, ShareResMaxSize, ShareResAmplification = 12, 1036, 1
 
 // Notify is struct nlm4_notify.
 //
@@ -149,9 +119,6 @@ type Notify struct {
 	Name  xdr.String `xdr:"name,string"`
 	State int32      `xdr:"state"`
 }
-
-// The bounds of Notify in bytes: least and largest size on the wire, memory for each byte of input.
-const NotifyMinSize, NotifyMaxSize, NotifyAmplification = 8, 1036, 1
 
 // Status is enum nlm4_stats.
 type Status int32
@@ -170,9 +137,6 @@ const (
 	StatusFailed            Status = 9 // NLM4_FAILED
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // Holder is struct nlm4_holder.
 type Holder struct {
 	Exclusive bool   `xdr:"exclusive"`
@@ -181,9 +145,6 @@ type Holder struct {
 	Offset    uint64 `xdr:"l_offset"`
 	Len       uint64 `xdr:"l_len"`
 }
-
-// The bounds of Holder in bytes: least and largest size on the wire, memory for each byte of input.
-const HolderMinSize, HolderMaxSize, HolderAmplification = 28, 1052, 1
 
 // Lock is struct nlm4_lock.
 type Lock struct {
@@ -195,9 +156,6 @@ type Lock struct {
 	Len        uint64     `xdr:"l_len"`
 }
 
-// The bounds of Lock in bytes: least and largest size on the wire, memory for each byte of input.
-const LockMinSize, LockMaxSize, LockAmplification = 32, 3104, 1
-
 // Share is struct nlm4_share.
 type Share struct {
 	CallerName xdr.String  `xdr:"caller_name,string"`
@@ -207,14 +165,8 @@ type Share struct {
 	Access     ShareAccess `xdr:"access"`
 }
 
-// The bounds of Share in bytes: least and largest size on the wire, memory for each byte of input.
-const ShareMinSize, ShareMaxSize, ShareAmplification = 20, 3092, 1
-
 // Object is typedef netobj.
 type Object []byte
-
-// The bounds of Object in bytes: least and largest size on the wire, memory for each byte of input.
-const ObjectMinSize, ObjectMaxSize, ObjectAmplification = 4, 1028, 1
 
 // ShareMode is enum fsh4_mode.
 //
@@ -229,9 +181,6 @@ const (
 	DenyReadWrite ShareMode = 3 // fsm_DRW: deny read and write
 )
 
-// ShareModeFixedSize is the size of every ShareMode on the wire, in bytes.
-const ShareModeFixedSize = 4
-
 // ShareAccess is enum fsh4_access.
 //
 // what the holder of a share does
@@ -245,88 +194,76 @@ const (
 	AccessReadWrite ShareAccess = 3 // fsa_RW: read and write
 )
 
-// ShareAccessFixedSize is the size of every ShareAccess on the wire, in bytes.
-const ShareAccessFixedSize = 4
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	StatFixedSize                                                 = 4
+	ResMinSize, ResMaxSize, ResAmplification                      = 8, 1032, 1
+	TestReplyMinSize, TestReplyMaxSize, TestReplyAmplification    = 4, 1056, 1
+	TestResMinSize, TestResMaxSize, TestResAmplification          = 8, 2084, 1
+	LockArgsMinSize, LockArgsMaxSize, LockArgsAmplification       = 52, 4148, 1
+	CancelArgsMinSize, CancelArgsMaxSize, CancelArgsAmplification = 44, 4140, 1
+	TestArgsMinSize, TestArgsMaxSize, TestArgsAmplification       = 40, 4136, 1
+	UnlockArgsMinSize, UnlockArgsMaxSize, UnlockArgsAmplification = 36, 4132, 1
+	ShareArgsMinSize, ShareArgsMaxSize, ShareArgsAmplification    = 28, 4124, 1
+	ShareResMinSize, ShareResMaxSize, ShareResAmplification       = 12, 1036, 1
+	NotifyMinSize, NotifyMaxSize, NotifyAmplification             = 8, 1036, 1
+	StatusFixedSize                                               = 4
+	HolderMinSize, HolderMaxSize, HolderAmplification             = 28, 1052, 1
+	LockMinSize, LockMaxSize, LockAmplification                   = 32, 3104, 1
+	ShareMinSize, ShareMaxSize, ShareAmplification                = 20, 3092, 1
+	ObjectMinSize, ObjectMaxSize, ObjectAmplification             = 4, 1028, 1
+	ShareModeFixedSize                                            = 4
+	ShareAccessFixedSize                                          = 4
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Stat) XDRSize() int  { return 4 }
 func (*Stat) XDRMaxSize() int { return StatFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Stat) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Stat) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Stat) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Stat) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Stat) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Stat) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Stat) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Stat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Stat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Stat) ResetXDR()                             { *v = Stat{} }
+func (v Stat) String() string                         { return text.String(&v, "nlm4_stat") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Stat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Stat:Stat").End(codec.PutEnum(b, off, v.Stat))
 }
-
 func (v *Stat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Stat:Stat").End(codec.GetEnum(d, b, off, &v.Stat))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Stat) ResetXDR() { *v = Stat{} }
-
-// String returns v as text, for logs.
-func (v Stat) String() string { return text.String(&v, "nlm4_stat") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Res) XDRSize() int  { return 8 + xdr.Padded(len(v.Cookie)) }
 func (*Res) XDRMaxSize() int { return ResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Res) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Res) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Res) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Res) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Res) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Res) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Res) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Res) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Res) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Res) ResetXDR()                             { *v = Res{} }
+func (v Res) String() string                         { return text.String(&v, "nlm4_res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Res:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	return codec.At(fault, "nlm4.Res:Stat.Stat").End(codec.PutEnum(b, off, v.Stat.Stat))
 }
-
 func (v *Res) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Res:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	return codec.At(fault, "nlm4.Res:Stat.Stat").End(codec.GetEnum(d, b, off, &v.Stat.Stat))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Res) ResetXDR() { *v = Res{} }
-
-// String returns v as text, for logs.
-func (v Res) String() string { return text.String(&v, "nlm4_res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *TestReply) XDRSize() int {
 	n := 4
 	switch v.Stat {
@@ -337,28 +274,16 @@ func (v *TestReply) XDRSize() int {
 	return n
 }
 func (*TestReply) XDRMaxSize() int { return TestReplyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *TestReply) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *TestReply) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *TestReply) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *TestReply) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *TestReply) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *TestReply) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *TestReply) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *TestReply) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *TestReply) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *TestReply) ResetXDR()                             { *v = TestReply{} }
+func (v TestReply) String() string                         { return text.String(&v, "nlm4_testrply") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TestReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -373,7 +298,6 @@ func (v *TestReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *TestReply) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if off, err = codec.GetEnum(d, b, off, &kind); err != nil {
@@ -391,80 +315,43 @@ func (v *TestReply) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *TestReply) ResetXDR() { *v = TestReply{} }
-
-// String returns v as text, for logs.
-func (v TestReply) String() string { return text.String(&v, "nlm4_testrply") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *TestRes) XDRSize() int  { return 4 + xdr.Padded(len(v.Cookie)) + v.Stat.XDRSize() }
 func (*TestRes) XDRMaxSize() int { return TestResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *TestRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *TestRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *TestRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *TestRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *TestRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *TestRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *TestRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *TestRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *TestRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *TestRes) ResetXDR()                             { *v = TestRes{} }
+func (v TestRes) String() string                         { return text.String(&v, "nlm4_testres") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TestRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.TestRes:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	return codec.At(fault, "nlm4.TestRes:Stat").End(v.Stat.PutXDR(nil, b, off))
 }
-
 func (v *TestRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.TestRes:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	return codec.At(fault, "nlm4.TestRes:Stat").End(v.Stat.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *TestRes) ResetXDR() { *v = TestRes{} }
-
-// String returns v as text, for logs.
-func (v TestRes) String() string { return text.String(&v, "nlm4_testres") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *LockArgs) XDRSize() int  { return 20 + xdr.Padded(len(v.Cookie)) + v.Lock.XDRSize() }
 func (*LockArgs) XDRMaxSize() int { return LockArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *LockArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *LockArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LockArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LockArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LockArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *LockArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LockArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LockArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LockArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LockArgs) ResetXDR()                             { *v = LockArgs{} }
+func (v LockArgs) String() string                         { return text.String(&v, "nlm4_lockargs") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LockArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -475,7 +362,6 @@ func (v *LockArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.LockArgs:Reclaim").In(codec.PutWord(b, off, codec.Word(v.Reclaim)))
 	return codec.At(fault, "nlm4.LockArgs:State").End(codec.PutWord(b, off, uint32(v.State)))
 }
-
 func (v *LockArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.LockArgs:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	off, fault = codec.At(fault, "nlm4.LockArgs:Block").In(codec.GetBool(d, b, off, &v.Block))
@@ -485,37 +371,19 @@ func (v *LockArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nlm4.LockArgs:State").End(codec.GetWord(b, off, &v.State))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LockArgs) ResetXDR() { *v = LockArgs{} }
-
-// String returns v as text, for logs.
-func (v LockArgs) String() string { return text.String(&v, "nlm4_lockargs") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CancelArgs) XDRSize() int  { return 12 + xdr.Padded(len(v.Cookie)) + v.Lock.XDRSize() }
 func (*CancelArgs) XDRMaxSize() int { return CancelArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CancelArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CancelArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CancelArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CancelArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CancelArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CancelArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CancelArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CancelArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CancelArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CancelArgs) ResetXDR()                             { *v = CancelArgs{} }
+func (v CancelArgs) String() string                         { return text.String(&v, "nlm4_cancargs") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CancelArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -524,7 +392,6 @@ func (v *CancelArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.CancelArgs:Exclusive").In(codec.PutWord(b, off, codec.Word(v.Exclusive)))
 	return codec.At(fault, "nlm4.CancelArgs:Lock").End(v.Lock.PutXDR(nil, b, off))
 }
-
 func (v *CancelArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.CancelArgs:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	off, fault = codec.At(fault, "nlm4.CancelArgs:Block").In(codec.GetBool(d, b, off, &v.Block))
@@ -532,37 +399,19 @@ func (v *CancelArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nlm4.CancelArgs:Lock").End(v.Lock.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CancelArgs) ResetXDR() { *v = CancelArgs{} }
-
-// String returns v as text, for logs.
-func (v CancelArgs) String() string { return text.String(&v, "nlm4_cancargs") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *TestArgs) XDRSize() int  { return 8 + xdr.Padded(len(v.Cookie)) + v.Lock.XDRSize() }
 func (*TestArgs) XDRMaxSize() int { return TestArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *TestArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *TestArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *TestArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *TestArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *TestArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *TestArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *TestArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *TestArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *TestArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *TestArgs) ResetXDR()                             { *v = TestArgs{} }
+func (v TestArgs) String() string                         { return text.String(&v, "nlm4_testargs") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TestArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -570,87 +419,49 @@ func (v *TestArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.TestArgs:Exclusive").In(codec.PutWord(b, off, codec.Word(v.Exclusive)))
 	return codec.At(fault, "nlm4.TestArgs:Lock").End(v.Lock.PutXDR(nil, b, off))
 }
-
 func (v *TestArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.TestArgs:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	off, fault = codec.At(fault, "nlm4.TestArgs:Exclusive").In(codec.GetBool(d, b, off, &v.Exclusive))
 	return codec.At(fault, "nlm4.TestArgs:Lock").End(v.Lock.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *TestArgs) ResetXDR() { *v = TestArgs{} }
-
-// String returns v as text, for logs.
-func (v TestArgs) String() string { return text.String(&v, "nlm4_testargs") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *UnlockArgs) XDRSize() int  { return 4 + xdr.Padded(len(v.Cookie)) + v.Lock.XDRSize() }
 func (*UnlockArgs) XDRMaxSize() int { return UnlockArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *UnlockArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *UnlockArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *UnlockArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *UnlockArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *UnlockArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *UnlockArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *UnlockArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *UnlockArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *UnlockArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *UnlockArgs) ResetXDR()                             { *v = UnlockArgs{} }
+func (v UnlockArgs) String() string                         { return text.String(&v, "nlm4_unlockargs") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UnlockArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.UnlockArgs:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	return codec.At(fault, "nlm4.UnlockArgs:Lock").End(v.Lock.PutXDR(nil, b, off))
 }
-
 func (v *UnlockArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.UnlockArgs:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	return codec.At(fault, "nlm4.UnlockArgs:Lock").End(v.Lock.GetXDR(d, b, off))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *UnlockArgs) ResetXDR() { *v = UnlockArgs{} }
-
-// String returns v as text, for logs.
-func (v UnlockArgs) String() string { return text.String(&v, "nlm4_unlockargs") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ShareArgs) XDRSize() int  { return 8 + xdr.Padded(len(v.Cookie)) + v.Share.XDRSize() }
 func (*ShareArgs) XDRMaxSize() int { return ShareArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ShareArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ShareArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ShareArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ShareArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ShareArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ShareArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ShareArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ShareArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ShareArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ShareArgs) ResetXDR()                             { *v = ShareArgs{} }
+func (v ShareArgs) String() string                         { return text.String(&v, "nlm4_shareargs") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -658,44 +469,25 @@ func (v *ShareArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.ShareArgs:Share").In(v.Share.PutXDR(nil, b, off))
 	return codec.At(fault, "nlm4.ShareArgs:Reclaim").End(codec.PutWord(b, off, codec.Word(v.Reclaim)))
 }
-
 func (v *ShareArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.ShareArgs:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	off, fault = codec.At(fault, "nlm4.ShareArgs:Share").In(v.Share.GetXDR(d, b, off))
 	return codec.At(fault, "nlm4.ShareArgs:Reclaim").End(codec.GetBool(d, b, off, &v.Reclaim))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ShareArgs) ResetXDR() { *v = ShareArgs{} }
-
-// String returns v as text, for logs.
-func (v ShareArgs) String() string { return text.String(&v, "nlm4_shareargs") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ShareRes) XDRSize() int  { return 12 + xdr.Padded(len(v.Cookie)) }
 func (*ShareRes) XDRMaxSize() int { return ShareResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ShareRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ShareRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ShareRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ShareRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ShareRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ShareRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ShareRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ShareRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ShareRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ShareRes) ResetXDR()                             { *v = ShareRes{} }
+func (v ShareRes) String() string                         { return text.String(&v, "nlm4_shareres") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -703,61 +495,35 @@ func (v *ShareRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.ShareRes:Stat").In(codec.PutEnum(b, off, v.Stat))
 	return codec.At(fault, "nlm4.ShareRes:Sequence").End(codec.PutWord(b, off, uint32(v.Sequence)))
 }
-
 func (v *ShareRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.ShareRes:Cookie").In(codec.GetOpaque(d, b, off, 1024, &v.Cookie))
 	off, fault = codec.At(fault, "nlm4.ShareRes:Stat").In(codec.GetEnum(d, b, off, &v.Stat))
 	return codec.At(fault, "nlm4.ShareRes:Sequence").End(codec.GetWord(b, off, &v.Sequence))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ShareRes) ResetXDR() { *v = ShareRes{} }
-
-// String returns v as text, for logs.
-func (v ShareRes) String() string { return text.String(&v, "nlm4_shareres") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Notify) XDRSize() int  { return 8 + xdr.Padded(len(v.Name)) }
 func (*Notify) XDRMaxSize() int { return NotifyMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Notify) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Notify) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Notify) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Notify) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Notify) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Notify) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Notify) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Notify) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Notify) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Notify) ResetXDR()                             { *v = Notify{} }
+func (v Notify) String() string                         { return text.String(&v, "nlm4_notify") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Notify) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Notify:Name").In(codec.PutCounted(b, off, v.Name, 1025))
 	return codec.At(fault, "nlm4.Notify:State").End(codec.PutWord(b, off, uint32(v.State)))
 }
-
 func (v *Notify) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Notify:Name").In(codec.GetOpaque(d, b, off, 1025, &v.Name))
 	return codec.At(fault, "nlm4.Notify:State").End(codec.GetWord(b, off, &v.State))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Notify) ResetXDR() { *v = Notify{} }
-
-// String returns v as text, for logs.
-func (v Notify) String() string { return text.String(&v, "nlm4_notify") }
 
 // String returns the XDR name of v, such as NLM4_GRANTED. Without a name, it is nlm4_stats(NUMBER).
 func (v Status) String() string {
@@ -790,69 +556,40 @@ var enumStatus = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Status) Valid() bool { return uint32(v) <= 9 }
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Status) XDRSize() int  { return 4 }
 func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Status) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Status:").End(codec.PutEnum(b, off, *v))
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Status:").End(codec.GetEnum(d, b, off, v))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Holder) XDRSize() int  { return 28 + xdr.Padded(len(v.Owner)) }
 func (*Holder) XDRMaxSize() int { return HolderMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Holder) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Holder) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Holder) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Holder) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Holder) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Holder) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Holder) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Holder) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Holder) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Holder) ResetXDR()                             { *v = Holder{} }
+func (v Holder) String() string                         { return text.String(&v, "nlm4_holder") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Holder) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -862,7 +599,6 @@ func (v *Holder) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.Holder:Offset").In(codec.PutHyper(b, off, v.Offset))
 	return codec.At(fault, "nlm4.Holder:Len").End(codec.PutHyper(b, off, v.Len))
 }
-
 func (v *Holder) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Holder:Exclusive").In(codec.GetBool(d, b, off, &v.Exclusive))
 	off, fault = codec.At(fault, "nlm4.Holder:SVID").In(codec.GetWord(b, off, &v.SVID))
@@ -871,36 +607,21 @@ func (v *Holder) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nlm4.Holder:Len").End(codec.GetHyper(b, off, &v.Len))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Holder) ResetXDR() { *v = Holder{} }
-
-// String returns v as text, for logs.
-func (v Holder) String() string { return text.String(&v, "nlm4_holder") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Lock) XDRSize() int {
 	return 32 + xdr.Padded(len(v.CallerName)) + xdr.Padded(len(v.FH)) + xdr.Padded(len(v.Owner))
 }
 func (*Lock) XDRMaxSize() int { return LockMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Lock) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Lock) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Lock) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Lock) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Lock) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Lock) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Lock) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Lock) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Lock) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Lock) ResetXDR()                             { *v = Lock{} }
+func (v Lock) String() string                         { return text.String(&v, "nlm4_lock") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lock) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -911,7 +632,6 @@ func (v *Lock) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.Lock:Offset").In(codec.PutHyper(b, off, v.Offset))
 	return codec.At(fault, "nlm4.Lock:Len").End(codec.PutHyper(b, off, v.Len))
 }
-
 func (v *Lock) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Lock:CallerName").In(codec.GetOpaque(d, b, off, 1024, &v.CallerName))
 	off, fault = codec.At(fault, "nlm4.Lock:FH").In(codec.GetOpaque(d, b, off, 1024, &v.FH))
@@ -921,36 +641,21 @@ func (v *Lock) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nlm4.Lock:Len").End(codec.GetHyper(b, off, &v.Len))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Lock) ResetXDR() { *v = Lock{} }
-
-// String returns v as text, for logs.
-func (v Lock) String() string { return text.String(&v, "nlm4_lock") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Share) XDRSize() int {
 	return 20 + xdr.Padded(len(v.CallerName)) + xdr.Padded(len(v.FH)) + xdr.Padded(len(v.Owner))
 }
 func (*Share) XDRMaxSize() int { return ShareMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Share) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Share) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Share) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Share) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Share) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Share) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Share) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Share) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Share) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Share) ResetXDR()                             { *v = Share{} }
+func (v Share) String() string                         { return text.String(&v, "nlm4_share") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Share) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -960,7 +665,6 @@ func (v *Share) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nlm4.Share:Mode").In(codec.PutEnum(b, off, v.Mode))
 	return codec.At(fault, "nlm4.Share:Access").End(codec.PutEnum(b, off, v.Access))
 }
-
 func (v *Share) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Share:CallerName").In(codec.GetOpaque(d, b, off, 1024, &v.CallerName))
 	off, fault = codec.At(fault, "nlm4.Share:FH").In(codec.GetOpaque(d, b, off, 1024, &v.FH))
@@ -969,52 +673,27 @@ func (v *Share) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(fault, "nlm4.Share:Access").End(codec.GetEnum(d, b, off, &v.Access))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Share) ResetXDR() { *v = Share{} }
-
-// String returns v as text, for logs.
-func (v Share) String() string { return text.String(&v, "nlm4_share") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Object) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
 func (*Object) XDRMaxSize() int { return ObjectMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Object) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Object) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Object) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Object) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Object) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Object) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Object) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Object) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Object) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Object) ResetXDR()                             { *v = nil }
+func (v Object) String() string                         { return text.String(&v, "netobj") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Object) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Object:").End(codec.PutCounted(b, off, *v, 1024))
 }
-
 func (v *Object) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Object:").End(codec.GetOpaque(d, b, off, 1024, v))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Object) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v Object) String() string { return text.String(&v, "netobj") }
 
 // String returns the XDR name of v, such as fsm_DN. Without a name, it is fsh4_mode(NUMBER).
 func (v ShareMode) String() string {
@@ -1045,43 +724,26 @@ var enumShareMode = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v ShareMode) Valid() bool { return uint32(v) <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ShareMode) XDRSize() int  { return 4 }
 func (*ShareMode) XDRMaxSize() int { return ShareModeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ShareMode) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ShareMode) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ShareMode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ShareMode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ShareMode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ShareMode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ShareMode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ShareMode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ShareMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ShareMode) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.ShareMode:").End(codec.PutEnum(b, off, *v))
 }
-
 func (v *ShareMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.ShareMode:").End(codec.GetEnum(d, b, off, v))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ShareMode) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as fsa_NONE. Without a name, it is fsh4_access(NUMBER).
 func (v ShareAccess) String() string {
@@ -1112,40 +774,23 @@ var enumShareAccess = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v ShareAccess) Valid() bool { return uint32(v) <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ShareAccess) XDRSize() int  { return 4 }
 func (*ShareAccess) XDRMaxSize() int { return ShareAccessFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ShareAccess) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ShareAccess) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ShareAccess) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ShareAccess) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ShareAccess) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ShareAccess) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ShareAccess) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ShareAccess) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ShareAccess) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ShareAccess) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareAccess) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.ShareAccess:").End(codec.PutEnum(b, off, *v))
 }
-
 func (v *ShareAccess) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.ShareAccess:").End(codec.GetEnum(d, b, off, v))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ShareAccess) ResetXDR() { *v = 0 }

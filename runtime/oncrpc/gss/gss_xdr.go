@@ -29,9 +29,6 @@ const (
 	ProcDestroy      Proc = 3 // RPCSEC_GSS_DESTROY
 )
 
-// ProcFixedSize is the size of every Proc on the wire, in bytes.
-const ProcFixedSize = 4
-
 // Service is enum rpc_gss_service_t.
 type Service int32
 
@@ -42,9 +39,6 @@ const (
 	Privacy   Service = 3 // rpc_gss_svc_privacy
 )
 
-// ServiceFixedSize is the size of every Service on the wire, in bytes.
-const ServiceFixedSize = 4
-
 // CredV1 is struct rpc_gss_cred_vers_1_t.
 type CredV1 struct {
 	Proc    Proc    `xdr:"gss_proc"` // control procedure
@@ -53,25 +47,16 @@ type CredV1 struct {
 	Handle  []byte  `xdr:"handle"`   // context handle
 }
 
-// The bounds of CredV1 in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CredV1MinSize, CredV1Amplification = 16, 1
-
 // Cred is union rpc_gss_cred_t, with the arm that Version selects.
 type Cred struct {
 	Version uint32 `xdr:"vers,switch"`   // selects the arm
 	V1      CredV1 `xdr:"vers_1,case=1"` // if Version is Version1
 }
 
-// The bounds of Cred in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CredMinSize, CredAmplification = 20, 1
-
 // InitArg is struct rpc_gss_init_arg.
 type InitArg struct {
 	Token []byte `xdr:"gss_token"`
 }
-
-// The bounds of InitArg in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const InitArgMinSize, InitArgAmplification = 4, 1
 
 // InitRes is struct rpc_gss_init_res.
 type InitRes struct {
@@ -82,25 +67,29 @@ type InitRes struct {
 	Token     []byte `xdr:"gss_token"`
 }
 
-// The bounds of InitRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const InitResMinSize, InitResAmplification = 20, 1
-
 // IntegData is struct rpc_gss_integ_data.
 type IntegData struct {
 	Body     []byte `xdr:"databody_integ"` // sequence number, then arguments or results
 	Checksum []byte `xdr:"checksum"`
 }
 
-// The bounds of IntegData in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const IntegDataMinSize, IntegDataAmplification = 8, 1
-
 // PrivData is struct rpc_gss_priv_data.
 type PrivData struct {
 	Body []byte `xdr:"databody_priv"` // the same, encrypted
 }
 
-// The bounds of PrivData in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PrivDataMinSize, PrivDataAmplification = 4, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	ProcFixedSize                            = 4
+	ServiceFixedSize                         = 4
+	CredV1MinSize, CredV1Amplification       = 16, 1
+	CredMinSize, CredAmplification           = 20, 1
+	InitArgMinSize, InitArgAmplification     = 4, 1
+	InitResMinSize, InitResAmplification     = 20, 1
+	IntegDataMinSize, IntegDataAmplification = 8, 1
+	PrivDataMinSize, PrivDataAmplification   = 4, 1
+)
 
 // String returns the XDR name of v, such as RPCSEC_GSS_DATA. Without a name, it is rpc_gss_proc_t(NUMBER).
 func (v Proc) String() string {
@@ -131,39 +120,28 @@ var enumProc = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Proc) Valid() bool { return uint32(v) <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Proc) XDRSize() int  { return 4 }
-func (*Proc) XDRMaxSize() int { return ProcFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Proc) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Proc) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Proc) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Proc) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Proc) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Proc) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Proc) XDRSize() int                          { return 4 }
+func (*Proc) XDRMaxSize() int                         { return ProcFixedSize }
+func (v *Proc) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Proc) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Proc) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Proc) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Proc) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Proc) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "gss.Proc:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "gss.Proc:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.Proc:")
@@ -176,9 +154,6 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Proc) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as rpc_gss_svc_none. Without a name, it is rpc_gss_service_t(NUMBER).
 func (v Service) String() string {
@@ -209,42 +184,25 @@ var enumService = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Service) Valid() bool { return 1 <= v && v <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Service) XDRSize() int  { return 4 }
-func (*Service) XDRMaxSize() int { return ServiceFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Service) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Service) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Service) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Service) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Service) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Service) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Service) XDRSize() int                          { return 4 }
+func (*Service) XDRMaxSize() int                         { return ServiceFixedSize }
+func (v *Service) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Service) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Service) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Service) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Service) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Service) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Service) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Service) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.Service:")
@@ -254,33 +212,15 @@ func (v *Service) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Service) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *CredV1) XDRSize() int { return 16 + xdr.Padded(len(v.Handle)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CredV1) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *CredV1) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CredV1) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CredV1) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CredV1) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CredV1) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *CredV1) XDRSize() int                          { return 16 + xdr.Padded(len(v.Handle)) }
+func (v *CredV1) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CredV1) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CredV1) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CredV1) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CredV1) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CredV1) ResetXDR()                             { *v = CredV1{} }
+func (v CredV1) String() string                         { return text.String(&v, "rpc_gss_cred_vers_1_t") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CredV1) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -302,7 +242,6 @@ func (v *CredV1) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Handle)
 	return off, nil
 }
-
 func (v *CredV1) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "gss.CredV1:Proc")
@@ -327,14 +266,11 @@ func (v *CredV1) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n))
 	return off, nil
 }
+func (v *CredV1) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CredV1) ResetXDR() { *v = CredV1{} }
-
-// String returns v as text, for logs.
-func (v CredV1) String() string { return text.String(&v, "rpc_gss_cred_vers_1_t") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Cred) XDRSize() int {
 	n := 4
 	switch v.Version {
@@ -343,22 +279,13 @@ func (v *Cred) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Cred) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Cred) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Cred) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Cred) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Cred) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Cred) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *Cred) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Cred) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Cred) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Cred) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Cred) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Cred) ResetXDR()                             { *v = Cred{} }
+func (v Cred) String() string                         { return text.String(&v, "rpc_gss_cred_t") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Cred) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -386,7 +313,6 @@ func (v *Cred) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *Cred) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -429,52 +355,33 @@ func (v *Cred) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *Cred) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Cred) ResetXDR() { *v = Cred{} }
-
-// String returns v as text, for logs.
-func (v Cred) String() string { return text.String(&v, "rpc_gss_cred_t") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *InitArg) XDRSize() int { return 4 + xdr.Padded(len(v.Token)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *InitArg) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *InitArg) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *InitArg) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *InitArg) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *InitArg) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *InitArg) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *InitArg) XDRSize() int                          { return 4 + xdr.Padded(len(v.Token)) }
+func (v *InitArg) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *InitArg) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *InitArg) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *InitArg) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *InitArg) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *InitArg) ResetXDR()                             { *v = InitArg{} }
+func (v InitArg) String() string                         { return text.String(&v, "rpc_gss_init_arg") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *InitArg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Token)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Token)), math.MaxUint32, "gss.InitArg:Token"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Token)), math.MaxUint32, "gss.InitArg:Token"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Token))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Token)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Token)
 	return off, nil
 }
-
 func (v *InitArg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.InitArg:Token")
@@ -492,36 +399,15 @@ func (v *InitArg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *InitArg) ResetXDR() { *v = InitArg{} }
-
-// String returns v as text, for logs.
-func (v InitArg) String() string { return text.String(&v, "rpc_gss_init_arg") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *InitRes) XDRSize() int { return 20 + xdr.Padded(len(v.Handle)) + xdr.Padded(len(v.Token)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *InitRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *InitRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *InitRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *InitRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *InitRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *InitRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *InitRes) XDRSize() int                          { return 20 + xdr.Padded(len(v.Handle)) + xdr.Padded(len(v.Token)) }
+func (v *InitRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *InitRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *InitRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *InitRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *InitRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *InitRes) ResetXDR()                             { *v = InitRes{} }
+func (v InitRes) String() string                         { return text.String(&v, "rpc_gss_init_res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *InitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -546,7 +432,6 @@ func (v *InitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Token)
 	return off, nil
 }
-
 func (v *InitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.InitRes:Handle")
@@ -580,37 +465,19 @@ func (v *InitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
+func (v *InitRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *InitRes) ResetXDR() { *v = InitRes{} }
-
-// String returns v as text, for logs.
-func (v InitRes) String() string { return text.String(&v, "rpc_gss_init_res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *IntegData) XDRSize() int { return 8 + xdr.Padded(len(v.Body)) + xdr.Padded(len(v.Checksum)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *IntegData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *IntegData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *IntegData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *IntegData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *IntegData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *IntegData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *IntegData) XDRSize() int                          { return 8 + xdr.Padded(len(v.Body)) + xdr.Padded(len(v.Checksum)) }
+func (v *IntegData) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *IntegData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *IntegData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *IntegData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *IntegData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *IntegData) ResetXDR()                             { *v = IntegData{} }
+func (v IntegData) String() string                         { return text.String(&v, "rpc_gss_integ_data") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *IntegData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -631,7 +498,6 @@ func (v *IntegData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Checksum)
 	return off, nil
 }
-
 func (v *IntegData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.IntegData:Body")
@@ -661,52 +527,33 @@ func (v *IntegData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
+func (v *IntegData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *IntegData) ResetXDR() { *v = IntegData{} }
-
-// String returns v as text, for logs.
-func (v IntegData) String() string { return text.String(&v, "rpc_gss_integ_data") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PrivData) XDRSize() int { return 4 + xdr.Padded(len(v.Body)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PrivData) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PrivData) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PrivData) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PrivData) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PrivData) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PrivData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PrivData) XDRSize() int                          { return 4 + xdr.Padded(len(v.Body)) }
+func (v *PrivData) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PrivData) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PrivData) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PrivData) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PrivData) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PrivData) ResetXDR()                             { *v = PrivData{} }
+func (v PrivData) String() string                         { return text.String(&v, "rpc_gss_priv_data") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PrivData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Body)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body)), math.MaxUint32, "gss.PrivData:Body"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body)), math.MaxUint32, "gss.PrivData:Body"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Body))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Body)
 	return off, nil
 }
-
 func (v *PrivData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.PrivData:Body")
@@ -723,9 +570,3 @@ func (v *PrivData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n))
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PrivData) ResetXDR() { *v = PrivData{} }
-
-// String returns v as text, for logs.
-func (v PrivData) String() string { return text.String(&v, "rpc_gss_priv_data") }

@@ -43,16 +43,10 @@ const (
 // String is typedef rpcb_string.
 type String []byte
 
-// The bounds of String in bytes: least and largest size on the wire, memory for each byte of input.
-const StringMinSize, StringMaxSize, StringAmplification = 4, 260, 1
-
 // Done is typedef rpcb_done.
 //
 // whether the table was changed
 type Done bool
-
-// DoneFixedSize is the size of every Done on the wire, in bytes.
-const DoneFixedSize = 4
 
 // Mapping is struct rpcb.
 //
@@ -65,20 +59,11 @@ type Mapping struct {
 	Owner String `xdr:"r_owner,string"` // who may take it out again; servers have their own idea
 }
 
-// The bounds of Mapping in bytes: least and largest size on the wire, memory for each byte of input.
-const MappingMinSize, MappingMaxSize, MappingAmplification = 20, 788, 1
-
 // List is the linked list that struct rpcb_list is on the wire, of one element or more.
 type List []Mapping
 
-// The bounds of List in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ListMinSize, ListAmplification = 24, 14
-
 // Mappings is typedef rpcb_list_ptr.
 type Mappings []Mapping
-
-// The bounds of Mappings in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const MappingsMinSize, MappingsAmplification = 4, 12
 
 // Entry is struct rpcb_entry.
 //
@@ -91,20 +76,11 @@ type Entry struct {
 	Proto     String `xdr:"r_nc_proto,string"`     // "tcp", "udp", or "-"
 }
 
-// The bounds of Entry in bytes: least and largest size on the wire, memory for each byte of input.
-const EntryMinSize, EntryMaxSize, EntryAmplification = 20, 1044, 1
-
 // EntryList is the linked list that struct rpcb_entry_list is on the wire, of one element or more.
 type EntryList []Entry
 
-// The bounds of EntryList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const EntryListMinSize, EntryListAmplification = 24, 18
-
 // Entries is typedef rpcb_entry_list_ptr.
 type Entries []Entry
-
-// The bounds of Entries in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const EntriesMinSize, EntriesAmplification = 4, 15
 
 // PortMapping is struct pmap.
 //
@@ -116,61 +92,52 @@ type PortMapping struct {
 	Port uint32 `xdr:"port"`
 }
 
-// PortMappingFixedSize is the size of every PortMapping on the wire, in bytes.
-const PortMappingFixedSize = 16
-
 // PmapList is the linked list that struct pmap_list is on the wire, of one element or more.
 type PmapList []PortMapping
-
-// The bounds of PmapList in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PmapListMinSize, PmapListAmplification = 20, 1
 
 // PortMappings is typedef pmap_list_ptr.
 type PortMappings []PortMapping
 
-// The bounds of PortMappings in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const PortMappingsMinSize, PortMappingsAmplification = 4, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	StringMinSize, StringMaxSize, StringAmplification    = 4, 260, 1
+	DoneFixedSize                                        = 4
+	MappingMinSize, MappingMaxSize, MappingAmplification = 20, 788, 1
+	ListMinSize, ListAmplification                       = 24, 14
+	MappingsMinSize, MappingsAmplification               = 4, 12
+	EntryMinSize, EntryMaxSize, EntryAmplification       = 20, 1044, 1
+	EntryListMinSize, EntryListAmplification             = 24, 18
+	EntriesMinSize, EntriesAmplification                 = 4, 15
+	PortMappingFixedSize                                 = 16
+	PmapListMinSize, PmapListAmplification               = 20, 1
+	PortMappingsMinSize, PortMappingsAmplification       = 4, 1
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *String) XDRSize() int  { return 4 + xdr.Padded(len(*v)) }
-func (*String) XDRMaxSize() int { return StringMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *String) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *String) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *String) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *String) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *String) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (*String) XDRMaxSize() int                         { return StringMaxSize }
+func (v *String) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *String) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *String) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *String) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *String) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *String) ResetXDR()                             { *v = nil }
+func (v String) String() string                         { return string(v) }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.String:")
@@ -191,74 +158,39 @@ func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *String) ResetXDR() { *v = nil }
-
-// String returns the bytes as a string.
-func (v String) String() string { return string(v) }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Done) XDRSize() int  { return 4 }
 func (*Done) XDRMaxSize() int { return DoneFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Done) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Done) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Done) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Done) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Done) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Done) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Done) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Done) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Done) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Done) ResetXDR()                             { *v = false }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "rpcbind.Done:").End(codec.PutWord(b, off, codec.Word(bool(*v))))
 }
-
 func (v *Done) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "rpcbind.Done:").End(codec.GetBool(d, b, off, v))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Done) ResetXDR() { *v = false }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Mapping) XDRSize() int {
 	return 20 + xdr.Padded(len(v.NetID)) + xdr.Padded(len(v.Addr)) + xdr.Padded(len(v.Owner))
 }
-func (*Mapping) XDRMaxSize() int { return MappingMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Mapping) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Mapping) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Mapping) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Mapping) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Mapping) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Mapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*Mapping) XDRMaxSize() int                         { return MappingMaxSize }
+func (v *Mapping) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Mapping) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Mapping) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Mapping) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Mapping) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Mapping) ResetXDR()                             { *v = Mapping{} }
+func (v Mapping) String() string                         { return text.String(&v, "rpcb") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -288,7 +220,6 @@ func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Owner)
 	return off, nil
 }
-
 func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "rpcbind.Mapping:Prog")
@@ -343,14 +274,11 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n3))
 	return off, nil
 }
+func (v *Mapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mapping) ResetXDR() { *v = Mapping{} }
-
-// String returns v as text, for logs.
-func (v Mapping) String() string { return text.String(&v, "rpcb") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *List) XDRSize() int {
 	n := 24 * len(*v)
 	for i := range *v {
@@ -358,22 +286,13 @@ func (v *List) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *List) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *List) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *List) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *List) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *List) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *List) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *List) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *List) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *List) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *List) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *List) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *List) ResetXDR()                             { *v = (*v)[:0] }
+func (v List) String() string                         { return text.String(&v, "rpcb_list,node=0:rpcb_map") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *List) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -422,7 +341,6 @@ func (v *List) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -497,14 +415,11 @@ func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *List) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *List) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v List) String() string { return text.String(&v, "rpcb_list,node=0:rpcb_map") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Mappings) XDRSize() int {
 	n := 4 + 24*len(*v)
 	for i := range *v {
@@ -512,28 +427,16 @@ func (v *Mappings) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Mappings) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Mappings) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Mappings) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Mappings) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Mappings) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Mappings) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Mappings) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Mappings) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Mappings) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Mappings) ResetXDR()                             { *v = (*v)[:0] }
+func (v Mappings) String() string                         { return text.String(&v, "rpcb_list_ptr,node=0:rpcb_map") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -573,7 +476,6 @@ func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.Mappings:")
@@ -653,33 +555,18 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Mappings) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Mappings) String() string { return text.String(&v, "rpcb_list_ptr,node=0:rpcb_map") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Entry) XDRSize() int {
 	return 20 + xdr.Padded(len(v.Addr)) + xdr.Padded(len(v.NetID)) + xdr.Padded(len(v.Family)) + xdr.Padded(len(v.Proto))
 }
-func (*Entry) XDRMaxSize() int { return EntryMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Entry) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Entry) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Entry) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Entry) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Entry) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*Entry) XDRMaxSize() int                         { return EntryMaxSize }
+func (v *Entry) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Entry) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Entry) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Entry) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Entry) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Entry) ResetXDR()                             { *v = Entry{} }
+func (v Entry) String() string                         { return text.String(&v, "rpcb_entry") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -714,7 +601,6 @@ func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Proto)
 	return off, nil
 }
-
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.Entry:Addr")
@@ -784,14 +670,11 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n4))
 	return off, nil
 }
+func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Entry) ResetXDR() { *v = Entry{} }
-
-// String returns v as text, for logs.
-func (v Entry) String() string { return text.String(&v, "rpcb_entry") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *EntryList) XDRSize() int {
 	n := 24 * len(*v)
 	for i := range *v {
@@ -799,28 +682,13 @@ func (v *EntryList) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *EntryList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *EntryList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *EntryList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *EntryList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *EntryList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *EntryList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *EntryList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *EntryList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *EntryList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *EntryList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *EntryList) ResetXDR()                             { *v = (*v)[:0] }
+func (v EntryList) String() string                         { return text.String(&v, "rpcb_entry_list,node=0:rpcb_entry_map") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -874,7 +742,6 @@ func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -964,14 +831,11 @@ func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *EntryList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *EntryList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v EntryList) String() string { return text.String(&v, "rpcb_entry_list,node=0:rpcb_entry_map") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *Entries) XDRSize() int {
 	n := 4 + 24*len(*v)
 	for i := range *v {
@@ -979,28 +843,16 @@ func (v *Entries) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *Entries) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *Entries) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Entries) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Entries) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Entries) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *Entries) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Entries) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Entries) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Entries) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Entries) ResetXDR()                             { *v = (*v)[:0] }
+func (v Entries) String() string                         { return text.String(&v, "rpcb_entry_list_ptr,node=0:rpcb_entry_map") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entries) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1046,7 +898,6 @@ func (v *Entries) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.Entries:")
@@ -1141,42 +992,21 @@ func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Entries) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Entries) String() string { return text.String(&v, "rpcb_entry_list_ptr,node=0:rpcb_entry_map") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PortMapping) XDRSize() int  { return 16 }
-func (*PortMapping) XDRMaxSize() int { return PortMappingFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PortMapping) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PortMapping) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PortMapping) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PortMapping) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PortMapping) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PortMapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PortMapping) XDRSize() int                          { return 16 }
+func (*PortMapping) XDRMaxSize() int                         { return PortMappingFixedSize }
+func (v *PortMapping) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PortMapping) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PortMapping) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PortMapping) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PortMapping) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PortMapping) ResetXDR()                             { *v = PortMapping{} }
+func (v PortMapping) String() string                         { return text.String(&v, "pmap") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PortMapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Prog)
@@ -1186,7 +1016,6 @@ func (v *PortMapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 16
 	return off, nil
 }
-
 func (v *PortMapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcbind.PortMapping:Prog")
@@ -1200,36 +1029,15 @@ func (v *PortMapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PortMapping) ResetXDR() { *v = PortMapping{} }
-
-// String returns v as text, for logs.
-func (v PortMapping) String() string { return text.String(&v, "pmap") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *PmapList) XDRSize() int { return 20 * len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *PmapList) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *PmapList) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PmapList) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PmapList) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PmapList) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *PmapList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *PmapList) XDRSize() int                          { return 20 * len(*v) }
+func (v *PmapList) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *PmapList) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PmapList) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PmapList) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PmapList) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PmapList) ResetXDR()                             { *v = (*v)[:0] }
+func (v PmapList) String() string                         { return text.String(&v, "pmap_list,node=0:map") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PmapList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1263,7 +1071,6 @@ func (v *PmapList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *PmapList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
 	list, i := (*v)[:cap(*v)], 0
@@ -1292,37 +1099,22 @@ func (v *PmapList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	*v = (*v)[:i]
 	return off, nil
 }
+func (v *PmapList) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PmapList) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v PmapList) String() string { return text.String(&v, "pmap_list,node=0:map") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *PortMappings) XDRSize() int { return 4 + 20*len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *PortMappings) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *PortMappings) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *PortMappings) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *PortMappings) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *PortMappings) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *PortMappings) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *PortMappings) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *PortMappings) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *PortMappings) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *PortMappings) ResetXDR()                             { *v = (*v)[:0] }
+func (v PortMappings) String() string                         { return text.String(&v, "pmap_list_ptr,node=0:map") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PortMappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1347,7 +1139,6 @@ func (v *PortMappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
 func (v *PortMappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcbind.PortMappings:")
@@ -1380,9 +1171,3 @@ func (v *PortMappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	*v = (*v)[:i]
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *PortMappings) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v PortMappings) String() string { return text.String(&v, "pmap_list_ptr,node=0:map") }

@@ -82,29 +82,79 @@ func TestFullIsNoError(t *testing.T) {
 	}
 }
 
-func TestRetry(t *testing.T) {
-	const before = 3
-	calls := 0
-	again := func() (int, error) {
-		calls++
-		return 9, nil
+// fake is a value of 8 bytes, whose encoder fails in the way that a test wants.
+type fake struct {
+	Type
+	claims int        // the result of XDRSize
+	fault  *xdr.Error // of an encoder that finds room
+	calls  int
+}
+
+func (f *fake) XDRSize() int                    { return f.claims }
+func (f *fake) EncodeXDR(e *xdr.Encoder) error  { return Encode(e, f) }
+func (f *fake) compactXDR(e *xdr.Encoder) error { return (*compactFake)(f).EncodeXDR(e) }
+func (f *fake) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
+	switch f.calls++; {
+	case f.calls > 9:
+		panic("it is encoded without a limit")
+	case Lacks(b, off, 8):
+		return Retry(e, f, Room(e, full, f.XDRSize()))
+	case f.fault != nil:
+		return Retry(e, f, Room(e, f.fault, f.XDRSize()))
 	}
-	e := xdr.NewEncoder([]byte{1, 2, 3})
-	if off, err := Retry(e, Full(), 8, again); off != 9 || err != nil || calls != 1 || len(e.Buf) < before+8 {
-		t.Errorf("%d, %v after %d calls, room for %d bytes", off, err, calls, len(e.Buf)-before)
+	return off + 8, nil
+}
+
+// compactFake is fake with the methods of a compact type.
+type compactFake fake
+
+func (f *compactFake) XDRSize() int                                  { return f.claims }
+func (f *compactFake) DecodeXDR(*xdr.Decoder) error                  { return nil }
+func (f *compactFake) GetXDR(*xdr.Decoder, []byte, int) (int, error) { return 0, nil }
+func (f *compactFake) PutXDR(_ *xdr.Encoder, b []byte, off int) (int, error) {
+	return (*fake)(f).PutXDR(nil, b, off)
+}
+func (f *compactFake) EncodeXDR(e *xdr.Encoder) error {
+	off, err := f.PutXDR(e, e.Buf, e.Off)
+	return Again(e, f, Ended(e, off, err, Need(f, err)))
+}
+
+// TestFullBufferIsReplacedOnce encodes values into buffers of 5 and 16 bytes, of which 3 are used.
+func TestFullBufferIsReplacedOnce(t *testing.T) {
+	enum := Fail(xdr.CodeEnum, 0, 2, 1, "")
+	for _, c := range []struct {
+		name   string
+		room   int
+		noGrow bool
+		value  fake
+		want   error
+		calls  int
+	}{
+		{"there is room", 13, false, fake{claims: 8}, nil, 1},
+		{"there is room, the value is wrong", 13, false, fake{claims: 8, fault: enum}, xdr.ErrEnum, 1},
+		{"no room", 2, false, fake{claims: 8}, nil, 2},
+		{"no room, the value is wrong", 2, false, fake{claims: 8, fault: enum}, xdr.ErrEnum, 2},
+		{"no room, the Encoder may not grow", 2, true, fake{claims: 8}, xdr.ErrBuffer, 1},
+		{"no room, but XDRSize says that there is", 2, false, fake{claims: 2}, xdr.ErrBuffer, 1},
+	} {
+		for kind, encode := range map[string]func(*fake, *xdr.Encoder) error{"": (*fake).EncodeXDR, ", compact": (*fake).compactXDR} {
+			v := c.value
+			e := xdr.NewEncoder(append(make([]byte, 0, 3+c.room), 1, 2, 3))
+			e.NoGrow(c.noGrow)
+			err := encode(&v, e)
+			off := 3
+			if c.want == nil {
+				off += 8
+			}
+			if !errors.Is(err, c.want) || v.calls != c.calls || len(e.Bytes()) != off || e.Buf[2] != 3 {
+				t.Errorf("%s%s: error %v after %d calls, output % x; want %v after %d calls, %d bytes",
+					c.name, kind, err, v.calls, e.Bytes(), c.want, c.calls, off)
+			}
+		}
 	}
-	if off, err := Retry(e, Full(), 8, again); off != before || err == nil || calls != 1 {
-		t.Errorf("a value that does not fit room of its size would be tried without a limit: %d, %v", off, err)
-	}
-	if off, err := Retry(e, Fail(xdr.CodeBool, 0, 2, 1, ""), 1<<30, again); off != before || !errors.Is(err, xdr.ErrBool) {
-		t.Errorf("another error has become %d, %v", off, err)
-	}
-	if off, err := Retry(nil, Full(), 8, again); off != 0 || err != Full() || calls != 1 {
-		t.Errorf("a part of a value was encoded again: %d, %v", off, err)
-	}
-	e.NoGrow(true)
-	if off, err := Retry(e, Full(), 1<<30, again); off != before || !errors.Is(err, xdr.ErrBuffer) || err == Full() {
-		t.Errorf("an Encoder that may not grow: %d, %v", off, err)
+	v := fake{claims: 8}
+	if off, err := v.PutXDR(nil, nil, 0); err != error(full) || off != 0 || v.calls != 1 {
+		t.Errorf("a part of a value is encoded again: %d, %v after %d calls", off, err, v.calls)
 	}
 }
 

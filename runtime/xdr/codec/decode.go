@@ -2,12 +2,17 @@ package codec
 
 import "github.com/rpcrdma/rpcrdma/runtime/xdr"
 
-// From returns a Decoder that reads b, for UnmarshalBinary. It is small enough to be inlined, so
-// that the Decoder is on the stack.
-func From(b []byte) *xdr.Decoder {
+// Decode is DecodeXDR of v.
+func Decode(d *xdr.Decoder, v Type) (err error) {
+	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
+	return
+}
+
+// From decodes v from b with a new Decoder, which is on the stack.
+func From(b []byte, v Type) (*xdr.Decoder, error) {
 	d := new(xdr.Decoder)
 	d.Buf = b
-	return d
+	return d, v.DecodeXDR(d)
 }
 
 // All returns err, or the error of input that d has left.

@@ -13,11 +13,12 @@ const (
 )
 
 // Amplify raises the default memory budget to rate bytes for each byte of the message, for
-// types whose legal values may need that.
-func Amplify(d *xdr.Decoder, rate uint64) {
+// types whose legal values may need that. It returns d.
+func Amplify(d *xdr.Decoder, rate uint64) *xdr.Decoder {
 	if rate > max(d.Rate, defaultMemoryFactor) {
 		d.Rate, d.Used = rate, true
 	}
+	return d
 }
 
 // left returns how many bytes of the budget are left. It computes in 64 bits: on a 32-bit

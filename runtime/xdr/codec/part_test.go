@@ -205,24 +205,3 @@ func TestPartsStop(t *testing.T) {
 	}
 }
 
-func TestMore(t *testing.T) {
-	e := xdr.NewEncoder([]byte{1, 2, 3})
-	var err error = Full()
-	if !More(e, 8, &err) || err != nil || len(e.Buf) < 3+8 {
-		t.Errorf("error %v, room for %d bytes", err, len(e.Buf)-3)
-	}
-	err = Full()
-	if More(e, 8, &err) || err != Full() {
-		t.Errorf("a value that does not fit room of its size would be tried again: %v", err)
-	}
-	e.NoGrow(true)
-	if More(e, 1<<30, &err) || !errors.Is(err, xdr.ErrBuffer) || err == Full() {
-		t.Errorf("an Encoder that may not grow: %v", err)
-	}
-	if err := Encoded(e, 0, err); err == nil || e.Off != 3 {
-		t.Errorf("after an error: %v, offset %d", err, e.Off)
-	}
-	if err := Encoded(e, 7, nil); err != nil || e.Off != 7 {
-		t.Errorf("error %v, offset %d", err, e.Off)
-	}
-}

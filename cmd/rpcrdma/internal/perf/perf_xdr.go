@@ -29,17 +29,11 @@ type WriteArgs struct {
 	Data  []byte `xdr:"data"`
 }
 
-// The bounds of WriteArgs in bytes: least and largest size on the wire, memory for each byte of input.
-const WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 8, 67108872, 1
-
 // WriteRes is struct perf_write_res.
 type WriteRes struct {
 	Count uint32 `xdr:"count"` // bytes received
 	Good  bool   `xdr:"good"`  // the CRC was right, or there was none
 }
-
-// WriteResFixedSize is the size of every WriteRes on the wire, in bytes.
-const WriteResFixedSize = 8
 
 // ReadArgs is struct perf_read_args.
 type ReadArgs struct {
@@ -47,20 +41,36 @@ type ReadArgs struct {
 	Seed  uint32 `xdr:"seed"`  // selects the offset in the pattern
 }
 
-// ReadArgsFixedSize is the size of every ReadArgs on the wire, in bytes.
-const ReadArgsFixedSize = 8
-
 // ReadRes is struct perf_read_res.
 type ReadRes struct {
 	Data []byte `xdr:"data"`
 }
 
-// The bounds of ReadRes in bytes: least and largest size on the wire, memory for each byte of input.
-const ReadResMinSize, ReadResMaxSize, ReadResAmplification = 4, 67108868, 1
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	WriteArgsMinSize, WriteArgsMaxSize, WriteArgsAmplification = 8, 67108872, 1
+	WriteResFixedSize                                          = 8
+	ReadArgsFixedSize                                          = 8
+	ReadResMinSize, ReadResMaxSize, ReadResAmplification       = 4, 67108868, 1
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteArgs) XDRSize() int  { return 8 + xdr.Padded(len(v.Data)) }
 func (*WriteArgs) XDRMaxSize() int { return WriteArgsMaxSize }
+func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteArgs) ResetXDR()                             { *v = WriteArgs{} }
+func (v WriteArgs) String() string                         { return text.String(&v, "perf_write_args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -72,137 +82,80 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WriteArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *WriteArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.PutWord(b, off, v.Check))
 	return codec.At(fault, "perf.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 67108864))
 }
-
 func (v *WriteArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.GetWord(b, off, &v.Check))
 	return codec.At(fault, "perf.WriteArgs:Data").End(codec.GetItem(d, b, off, 67108864, SiteWriteArgsData, &v.Data))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteArgs) ResetXDR() { *v = WriteArgs{} }
-
-// String returns v as text, for logs.
-func (v WriteArgs) String() string { return text.String(&v, "perf_write_args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WriteRes) XDRSize() int  { return 8 }
 func (*WriteRes) XDRMaxSize() int { return WriteResFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *WriteRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *WriteRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WriteRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WriteRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *WriteRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WriteRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WriteRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WriteRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WriteRes) ResetXDR()                             { *v = WriteRes{} }
+func (v WriteRes) String() string                         { return text.String(&v, "perf_write_res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.PutWord(b, off, v.Count))
 	return codec.At(fault, "perf.WriteRes:Good").End(codec.PutWord(b, off, codec.Word(v.Good)))
 }
-
 func (v *WriteRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.GetWord(b, off, &v.Count))
 	return codec.At(fault, "perf.WriteRes:Good").End(codec.GetBool(d, b, off, &v.Good))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WriteRes) ResetXDR() { *v = WriteRes{} }
-
-// String returns v as text, for logs.
-func (v WriteRes) String() string { return text.String(&v, "perf_write_res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadArgs) XDRSize() int  { return 8 }
 func (*ReadArgs) XDRMaxSize() int { return ReadArgsFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *ReadArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *ReadArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadArgs) ResetXDR()                             { *v = ReadArgs{} }
+func (v ReadArgs) String() string                         { return text.String(&v, "perf_read_args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.PutWord(b, off, v.Count))
 	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.PutWord(b, off, v.Seed))
 }
-
 func (v *ReadArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.GetWord(b, off, &v.Count))
 	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.GetWord(b, off, &v.Seed))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadArgs) ResetXDR() { *v = ReadArgs{} }
-
-// String returns v as text, for logs.
-func (v ReadArgs) String() string { return text.String(&v, "perf_read_args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ReadRes) XDRSize() int  { return 4 + xdr.Padded(len(v.Data)) }
 func (*ReadRes) XDRMaxSize() int { return ReadResMaxSize }
+func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ReadRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ReadRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ReadRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ReadRes) ResetXDR()                             { *v = ReadRes{} }
+func (v ReadRes) String() string                         { return text.String(&v, "perf_read_res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -214,45 +167,13 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ReadRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ReadRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ReadRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ReadRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ReadRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "perf.ReadRes:Data").End(codec.PutItem(e, b, off, SiteReadResData, v.Data, 67108864))
 }
-
 func (v *ReadRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "perf.ReadRes:Data").End(codec.GetItem(d, b, off, 67108864, SiteReadResData, &v.Data))
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ReadRes) ResetXDR() { *v = ReadRes{} }
-
-// String returns v as text, for logs.
-func (v ReadRes) String() string { return text.String(&v, "perf_read_res") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 const (

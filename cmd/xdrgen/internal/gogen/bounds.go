@@ -18,14 +18,13 @@ type bound struct {
 // defaultRate is the budget of a Decoder by default: bytes of memory for each byte of the message.
 const defaultRate = 64
 
-// bounds writes the static bounds of type t as constants.
+// bounds makes the constants with the static bounds of type t, which allBounds writes.
 func (g *gen) bounds(t *plan.Type) {
 	name := g.pkg.Names.Decl(t.Decl)
 	if t.Size.Fixed() {
 		id := g.pkg.Names.Fresh(name + "FixedSize")
 		g.bound[t] = bound{min: id, max: id}
-		g.t.Commentf("// %s is the size of every %s on the wire, in bytes.", id, name)
-		g.t.Const().Id(id).Op("=").Add(integer(ir.Value{Abs: t.Size.Min}))
+		g.bounded = append(g.bounded, jen.Id(id).Op("=").Add(integer(ir.Value{Abs: t.Size.Min})))
 		return
 	}
 	var names, values []jen.Code
@@ -35,17 +34,23 @@ func (g *gen) bounds(t *plan.Type) {
 		return id
 	}
 	b := bound{min: def("MinSize", t.Size.Min)}
-	what := "The bounds of " + name + " in bytes: least size on the wire (it may be 2 GiB and more)"
 	if !t.Size.Unbounded && t.Size.Max <= math.MaxInt32 {
 		b.max = def("MaxSize", t.Size.Max)
-		what = "The bounds of " + name + " in bytes: least and largest size on the wire"
 	}
 	if n := g.plan.Amplification(t); n > 0 {
 		b.rate = n
 		b.amp = def("Amplification", uint64(n))
-		what += ", memory for each byte of input"
 	}
 	g.bound[t] = b
-	g.t.Comment("// " + what + ".")
-	g.t.Const().List(names...).Op("=").List(values...)
+	g.bounded = append(g.bounded, jen.List(names...).Op("=").List(values...))
+}
+
+// allBounds writes the bounds of all types, as one declaration.
+func (g *gen) allBounds() {
+	if len(g.bounded) == 0 {
+		return
+	}
+	g.t.Comment("// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if")
+	g.t.Comment("// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.")
+	g.t.Const().Defs(g.bounded...)
 }

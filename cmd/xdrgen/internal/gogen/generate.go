@@ -151,6 +151,7 @@ func (g *gen) write(o Options) []*gofile.Assembly {
 		}
 		g.next()
 	}
+	g.allBounds()
 	g.helpers.Borrow(g.f)
 	g.bindings()
 	g.extension()
@@ -211,6 +212,7 @@ type gen struct {
 	plan    *plan.Plan
 	enums   []enumFuncs // of the enums so far
 	bound   map[*plan.Type]bound
+	bounded []jen.Code // the constants of bound
 	scanned map[*plan.Type]*goview.Scan
 
 	helpers *gohelper.Helpers

@@ -14,10 +14,15 @@ func (g *gen) methods(t *plan.Type) {
 	recv := func() *jen.Statement { return g.f.Func().Params(jen.Id("v").Op("*").Id(name)) }
 
 	g.bounds(t)
-	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes.")
+	g.f.Comment("// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.")
 	recv().Id("XDRSize").Params().Int().Add(goexpr.Short(gocodec.Size(g.pkg, t, false)))
 	if most := g.bound[t].max; most != "" {
 		g.f.Func().Params(jen.Op("*").Id(name)).Id("XDRMaxSize").Params().Int().Add(goexpr.OneLine(jen.Return(jen.Id(most))))
+	}
+	g.wrappers(t)
+	recv().Id("ResetXDR").Params().Add(goexpr.Short(gocodec.Reset(g.pkg, t)))
+	if g.with.String {
+		g.stringMethod(t)
 	}
 	if t.Reducible {
 		g.f.Comment("// ReducedXDRSize returns the size of v in the output of e, without the items that e")
@@ -25,17 +30,15 @@ func (g *gen) methods(t *plan.Type) {
 		recv().Id("ReducedXDRSize").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder")).Int().Block(gocodec.Size(g.pkg, t, true)...)
 	}
 
-	g.wrappers(t)
-
+	put, fails := gocodec.Put(g.pkg, t)
 	g.f.Comment("// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.")
-	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
-		Add(gocodec.Put(g.pkg, t))
-	g.f.Line()
+	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).Add(put)
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(goexpr.XDR, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Add(gocodec.Get(g.pkg, t))
-
-	g.f.Comment("// ResetXDR empties v and keeps the capacity of its slices.")
-	recv().Id("ResetXDR").Params().Add(goexpr.Short(gocodec.Reset(g.pkg, t)))
+	if fails {
+		recv().Id("failXDR").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder"), jen.Err().Op("*").Qual(goexpr.XDR, "Error")).
+			Params(jen.Int(), jen.Error()).Block(jen.Return(gocodec.Retry(jen.Err())))
+	}
 	if g.with.Clone {
 		g.helpers.Clone(g.f, t)
 	}
@@ -47,9 +50,6 @@ func (g *gen) methods(t *plan.Type) {
 	}
 	if g.with.JSON {
 		g.json(t)
-	}
-	if g.with.String {
-		g.stringMethod(t)
 	}
 }
 

@@ -19,13 +19,11 @@ func (g *gen) stringMethod(t *plan.Type) {
 		recv, v = jen.Id("v").Op("*").Id(name), jen.Id("v")
 	}
 	call := jen.Qual(goexpr.Text, "String").Call(v, jen.Lit(describe(t.Decl.Name, t.Whole())))
-	what := "v as text, for logs"
 	switch s := t.Whole().Under(); {
 	case t.Op == plan.Enum, s.Op == plan.Word, s.Op == plan.Hyper, s.Op == plan.Bool:
 		return
 	case s.Text:
-		what, call = "the bytes as a string", jen.String().Call(jen.Id("v"))
+		call = jen.String().Call(jen.Id("v"))
 	}
-	g.f.Comment("// String returns " + what + ".")
 	g.f.Func().Params(recv).Id("String").Params().String().Add(goexpr.OneLine(jen.Return(call)))
 }

@@ -42,7 +42,8 @@ typedef tree *branch;
 		var out []string
 		for l := range strings.SplitSeq(string(files[0].Content), "\n") {
 			if recv, ok := strings.CutPrefix(l, "func (v "); ok && strings.Contains(l, ") String() string") {
-				out = append(out, strings.Replace(recv, ") String() string", "", 1))
+				name, body, _ := strings.Cut(recv, ") String() string")
+				out = append(out, name+" "+strings.TrimLeft(body, " "))
 			}
 		}
 		return out

@@ -7,6 +7,8 @@ type function struct {
 	goexpr.Function
 	usesErr bool // it needs a variable err
 
+	fails []failure // of an encoder that makes room itself
+
 	usesFault bool // it needs a variable fault
 	hasFault  bool // the first use of fault declares it
 }

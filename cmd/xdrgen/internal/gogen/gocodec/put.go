@@ -11,13 +11,46 @@ import (
 
 // This file writes encoders: putter (span.go) folds over the steps of a type.
 
-// Put writes the results and the body of the encoder for t: it puts v in b at off.
-func Put(pkg *goexpr.Package, t *plan.Type) *jen.Statement {
+// Put writes the results and the body of the encoder for t: it puts v in b at off. It reports
+// whether the encoder calls failXDR.
+func Put(pkg *goexpr.Package, t *plan.Type) (code *jen.Statement, fails bool) {
 	p := &putter{pkg: pkg, fn: &function{}, once: t.Reducible || t.Compact, compact: t.Compact, tail: t.Op == plan.Union}
 	p.start("b", "off").parts.top = true
 	p.put(t.Whole(), self(pkg, t))
 	ended := p.finish(p.compact) || p.ended
-	return body(p.fn, p.code, jen.Error(), ended)
+	fails = p.fn.settleFails()
+	return body(p.fn, p.code, jen.Error(), ended), fails
+}
+
+// fewFails is the number of errors of an encoder up to which it calls Retry for each of them, and
+// not failXDR.
+const fewFails = 2
+
+// failure is the statement that returns an error of an encoder.
+type failure struct {
+	at  *jen.Statement
+	err jen.Code
+}
+
+// settleFails writes the statements that return the errors of an encoder. It reports whether they
+// call failXDR.
+func (f *function) settleFails() bool {
+	many := len(f.fails) > fewFails
+	for _, x := range f.fails {
+		if many {
+			x.at.Return(jen.Id("v").Dot("failXDR").Call(jen.Id("e"), x.err))
+		} else {
+			x.at.Return(Retry(x.err))
+		}
+	}
+	return many
+}
+
+// Retry is the call that ends an encoder with err. If the buffer is full, it makes room and tries
+// again.
+func Retry(err jen.Code) *jen.Statement {
+	return jen.Qual(goexpr.Codec, "Retry").Call(jen.Id("e"), jen.Id("v"),
+		jen.Qual(goexpr.Codec, "Room").Call(jen.Id("e"), err, jen.Id("v").Dot("XDRSize").Call()))
 }
 
 // put writes the encoder for v, a value of step s.
@@ -90,7 +123,7 @@ func (p *putter) fields(fs []*plan.Field, v value) {
 }
 
 // call calls the encoder of the value. The Encoder is passed only to types that can place items out
-// of line; a non-nil Encoder makes failXDR retry the whole message.
+// of line; a non-nil Encoder makes Retry encode the whole message again.
 func (p *putter) call(t *plan.Type, v value) {
 	e := jen.Nil()
 	if t.Reducible {

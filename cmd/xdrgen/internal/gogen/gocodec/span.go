@@ -18,7 +18,7 @@ type putter struct {
 	n    int // bytes in the run
 	span []segment
 	w    bool // w is declared in this block
-	once bool // EncodeXDR sees to a full buffer, and not failXDR
+	once bool // EncodeXDR sees to a full buffer, and not PutXDR
 
 	compact bool // the type that is written is compact
 	tail    bool // the arms of a union may end the function
@@ -81,12 +81,14 @@ func (p *putter) sub(buf, off string) *putter {
 	return q.start(buf, off)
 }
 
-// fail returns err, or the result of failXDR, which may try again.
+// fail returns err, or the result of Retry, which may try again.
 func (p *putter) fail(err jen.Code) jen.Code {
 	if p.once {
 		return jen.Return(jen.Lit(0), err)
 	}
-	return jen.Return(jen.Id("v").Dot("failXDR").Call(jen.Id("e"), err))
+	at := &jen.Statement{}
+	p.fn.fails = append(p.fn.fails, failure{at, err})
+	return at
 }
 
 // stmt writes statements after those for the parts.

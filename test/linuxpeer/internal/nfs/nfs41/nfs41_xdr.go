@@ -87,47 +87,26 @@ const (
 	StatusMinorVersMismatch Status = 10021 // NFS4ERR_MINOR_VERS_MISMATCH
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // UTF8String is typedef utf8string.
 type UTF8String []byte
-
-// The bounds of UTF8String in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const UTF8StringMinSize, UTF8StringAmplification = 4, 1
 
 // Verifier is typedef verifier4.
 type Verifier [8]byte
 
-// VerifierFixedSize is the size of every Verifier on the wire, in bytes.
-const VerifierFixedSize = 8
-
 // Bitmap is typedef bitmap4.
 type Bitmap []uint32
-
-// The bounds of Bitmap in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const BitmapMinSize, BitmapAmplification = 4, 1
 
 // SecOID is typedef sec_oid4.
 type SecOID []byte
 
-// The bounds of SecOID in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SecOIDMinSize, SecOIDAmplification = 4, 1
-
 // GSSHandle is typedef gsshandle4_t.
 type GSSHandle []byte
-
-// The bounds of GSSHandle in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const GSSHandleMinSize, GSSHandleAmplification = 4, 1
 
 // Time is struct nfstime4.
 type Time struct {
 	Seconds  int64  `xdr:"seconds"`
 	Nseconds uint32 `xdr:"nseconds"`
 }
-
-// TimeFixedSize is the size of every Time on the wire, in bytes.
-const TimeFixedSize = 12
 
 // ImplID is struct nfs_impl_id4.
 type ImplID struct {
@@ -136,17 +115,11 @@ type ImplID struct {
 	Date   Time       `xdr:"nii_date"`
 }
 
-// The bounds of ImplID in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ImplIDMinSize, ImplIDAmplification = 20, 1
-
 // ClientOwner is struct client_owner4.
 type ClientOwner struct {
 	Verifier Verifier `xdr:"co_verifier"`
 	OwnerID  []byte   `xdr:"co_ownerid"`
 }
-
-// The bounds of ClientOwner in bytes: least and largest size on the wire, memory for each byte of input.
-const ClientOwnerMinSize, ClientOwnerMaxSize, ClientOwnerAmplification = 12, 1036, 1
 
 // ServerOwner is struct server_owner4.
 type ServerOwner struct {
@@ -154,17 +127,11 @@ type ServerOwner struct {
 	MajorID []byte `xdr:"so_major_id"`
 }
 
-// The bounds of ServerOwner in bytes: least and largest size on the wire, memory for each byte of input.
-const ServerOwnerMinSize, ServerOwnerMaxSize, ServerOwnerAmplification = 12, 1036, 1
-
 // StateProtectOps is struct state_protect_ops4.
 type StateProtectOps struct {
 	MustEnforce Bitmap `xdr:"spo_must_enforce"`
 	MustAllow   Bitmap `xdr:"spo_must_allow"`
 }
-
-// The bounds of StateProtectOps in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const StateProtectOpsMinSize, StateProtectOpsAmplification = 8, 1
 
 // SSVParms is struct ssv_sp_parms4.
 type SSVParms struct {
@@ -174,9 +141,6 @@ type SSVParms struct {
 	Window        uint32          `xdr:"ssp_window"`
 	NumGSSHandles uint32          `xdr:"ssp_num_gss_handles"`
 }
-
-// The bounds of SSVParms in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SSVParmsMinSize, SSVParmsAmplification = 24, 6
 
 // StateProtectHow is enum state_protect_how4.
 type StateProtectHow int32
@@ -188,18 +152,12 @@ const (
 	StateProtectHowSSV      StateProtectHow = 2 // SP4_SSV
 )
 
-// StateProtectHowFixedSize is the size of every StateProtectHow on the wire, in bytes.
-const StateProtectHowFixedSize = 4
-
 // StateProtectArgs is union state_protect4_a, with the arm that How selects.
 type StateProtectArgs struct {
 	How      StateProtectHow `xdr:"spa_how,switch,case=0"` // selects the arm
 	MachOps  StateProtectOps `xdr:"spa_mach_ops,case=1"`   // if How is StateProtectHowMachCred
 	SSVParms SSVParms        `xdr:"spa_ssv_parms,case=2"`  // if How is StateProtectHowSSV
 }
-
-// The bounds of StateProtectArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const StateProtectArgsMinSize, StateProtectArgsAmplification = 4, 6
 
 // ExchangeIDArgs is struct EXCHANGE_ID4args.
 type ExchangeIDArgs struct {
@@ -208,9 +166,6 @@ type ExchangeIDArgs struct {
 	StateProtect StateProtectArgs `xdr:"eia_state_protect"`
 	ImplID       []ImplID         `xdr:"eia_client_impl_id"`
 }
-
-// The bounds of ExchangeIDArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ExchangeIDArgsMinSize, ExchangeIDArgsAmplification = 24, 6
 
 // SSVInfo is struct ssv_prot_info4.
 type SSVInfo struct {
@@ -222,18 +177,12 @@ type SSVInfo struct {
 	Handles []GSSHandle     `xdr:"spi_handles"`
 }
 
-// The bounds of SSVInfo in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SSVInfoMinSize, SSVInfoAmplification = 28, 6
-
 // StateProtectRes is union state_protect4_r, with the arm that How selects.
 type StateProtectRes struct {
 	How     StateProtectHow `xdr:"spr_how,switch,case=0"`       // selects the arm
 	MachOps StateProtectOps `xdr:"spr_mach_ops,case=1"`         // if How is StateProtectHowMachCred
 	SSVInfo *SSVInfo        `xdr:"spr_ssv_info,case=2,pointer"` // if How is StateProtectHowSSV
 }
-
-// The bounds of StateProtectRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const StateProtectResMinSize, StateProtectResAmplification = 4, 6
 
 // ExchangeIDResOK is struct EXCHANGE_ID4resok.
 type ExchangeIDResOK struct {
@@ -246,17 +195,11 @@ type ExchangeIDResOK struct {
 	ImplID       []ImplID        `xdr:"eir_server_impl_id"`
 }
 
-// The bounds of ExchangeIDResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ExchangeIDResOKMinSize, ExchangeIDResOKAmplification = 40, 6
-
 // ExchangeIDRes is union EXCHANGE_ID4res, with the arm that Status selects.
 type ExchangeIDRes struct {
 	Status Status           `xdr:"eir_status,switch,default"` // selects the arm
 	OK     *ExchangeIDResOK `xdr:"eir_resok4,case=0,pointer"` // if Status is StatusOK
 }
-
-// The bounds of ExchangeIDRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ExchangeIDResMinSize, ExchangeIDResAmplification = 4, 6
 
 // CompoundHead is struct compound_head4.
 type CompoundHead struct {
@@ -265,18 +208,12 @@ type CompoundHead struct {
 	Operations   uint32     `xdr:"operations"`
 }
 
-// The bounds of CompoundHead in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundHeadMinSize, CompoundHeadAmplification = 12, 1
-
 // ResOp is union nfs_resop4, with the arm that Resop selects.
 type ResOp struct {
 	Resop      uint32        `xdr:"resop,switch"`          // selects the arm
 	ExchangeID ExchangeIDRes `xdr:"opexchange_id,case=42"` // if Resop is OpExchangeID
 	Status     Status        `xdr:"status,default"`        // if Resop is anything else
 }
-
-// The bounds of ResOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ResOpMinSize, ResOpAmplification = 8, 6
 
 // CompoundRes is struct COMPOUND4res.
 type CompoundRes struct {
@@ -285,8 +222,32 @@ type CompoundRes struct {
 	Results []ResOp    `xdr:"resarray"`
 }
 
-// The bounds of CompoundRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundResMinSize, CompoundResAmplification = 12, 6
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	StatusFixedSize                                                  = 4
+	UTF8StringMinSize, UTF8StringAmplification                       = 4, 1
+	VerifierFixedSize                                                = 8
+	BitmapMinSize, BitmapAmplification                               = 4, 1
+	SecOIDMinSize, SecOIDAmplification                               = 4, 1
+	GSSHandleMinSize, GSSHandleAmplification                         = 4, 1
+	TimeFixedSize                                                    = 12
+	ImplIDMinSize, ImplIDAmplification                               = 20, 1
+	ClientOwnerMinSize, ClientOwnerMaxSize, ClientOwnerAmplification = 12, 1036, 1
+	ServerOwnerMinSize, ServerOwnerMaxSize, ServerOwnerAmplification = 12, 1036, 1
+	StateProtectOpsMinSize, StateProtectOpsAmplification             = 8, 1
+	SSVParmsMinSize, SSVParmsAmplification                           = 24, 6
+	StateProtectHowFixedSize                                         = 4
+	StateProtectArgsMinSize, StateProtectArgsAmplification           = 4, 6
+	ExchangeIDArgsMinSize, ExchangeIDArgsAmplification               = 24, 6
+	SSVInfoMinSize, SSVInfoAmplification                             = 28, 6
+	StateProtectResMinSize, StateProtectResAmplification             = 4, 6
+	ExchangeIDResOKMinSize, ExchangeIDResOKAmplification             = 40, 6
+	ExchangeIDResMinSize, ExchangeIDResAmplification                 = 4, 6
+	CompoundHeadMinSize, CompoundHeadAmplification                   = 12, 1
+	ResOpMinSize, ResOpAmplification                                 = 8, 6
+	CompoundResMinSize, CompoundResAmplification                     = 12, 6
+)
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Status) String() string {
@@ -318,45 +279,28 @@ var enumStatus = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Status) Valid() bool { return v == 0 || v == 10004 || v == 10021 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int  { return 4 }
-func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Status) XDRSize() int                          { return 4 }
+func (*Status) XDRMaxSize() int                         { return StatusFixedSize }
+func (v *Status) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.Status:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.Status:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.Status:")
@@ -370,48 +314,29 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *UTF8String) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *UTF8String) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *UTF8String) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *UTF8String) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *UTF8String) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *UTF8String) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *UTF8String) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (v *UTF8String) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *UTF8String) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *UTF8String) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *UTF8String) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *UTF8String) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *UTF8String) ResetXDR()                             { *v = nil }
+func (v UTF8String) String() string                         { return text.String(&v, "utf8string") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.UTF8String:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.UTF8String:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.UTF8String:")
@@ -429,48 +354,26 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *UTF8String) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v UTF8String) String() string { return text.String(&v, "utf8string") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Verifier) XDRSize() int  { return 8 }
-func (*Verifier) XDRMaxSize() int { return VerifierFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Verifier) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Verifier) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Verifier) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Verifier) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Verifier) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Verifier) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Verifier) XDRSize() int                          { return 8 }
+func (*Verifier) XDRMaxSize() int                         { return VerifierFixedSize }
+func (v *Verifier) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Verifier) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Verifier) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Verifier) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Verifier) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Verifier) ResetXDR()                             { clear((*v)[:]) }
+func (v Verifier) String() string                         { return text.String(&v, "verifier4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Verifier) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = *v
 	off += 8
 	return off, nil
 }
-
 func (v *Verifier) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs41.Verifier:")
@@ -480,51 +383,29 @@ func (v *Verifier) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Verifier) ResetXDR() { clear((*v)[:]) }
-
-// String returns v as text, for logs.
-func (v Verifier) String() string { return text.String(&v, "verifier4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Bitmap) XDRSize() int { return 4 + 4*len(*v) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Bitmap) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Bitmap) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Bitmap) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Bitmap) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Bitmap) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Bitmap) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Bitmap) XDRSize() int                          { return 4 + 4*len(*v) }
+func (v *Bitmap) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Bitmap) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Bitmap) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Bitmap) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Bitmap) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Bitmap) ResetXDR()                             { *v = (*v)[:0] }
+func (v Bitmap) String() string                         { return text.String(&v, "bitmap4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.Bitmap:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.Bitmap:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutWords(b, off, *v)
 	return off, nil
 }
-
 func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.Bitmap:")
@@ -541,51 +422,29 @@ func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Bitmap) ResetXDR() { *v = (*v)[:0] }
-
-// String returns v as text, for logs.
-func (v Bitmap) String() string { return text.String(&v, "bitmap4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *SecOID) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SecOID) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *SecOID) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SecOID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SecOID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SecOID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SecOID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *SecOID) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (v *SecOID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SecOID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SecOID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SecOID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SecOID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SecOID) ResetXDR()                             { *v = nil }
+func (v SecOID) String() string                         { return text.String(&v, "sec_oid4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SecOID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.SecOID:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.SecOID:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SecOID:")
@@ -603,51 +462,29 @@ func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SecOID) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v SecOID) String() string { return text.String(&v, "sec_oid4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *GSSHandle) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *GSSHandle) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *GSSHandle) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GSSHandle) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GSSHandle) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GSSHandle) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *GSSHandle) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *GSSHandle) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (v *GSSHandle) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *GSSHandle) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GSSHandle) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GSSHandle) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GSSHandle) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GSSHandle) ResetXDR()                             { *v = nil }
+func (v GSSHandle) String() string                         { return text.String(&v, "gsshandle4_t") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GSSHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.GSSHandle:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.GSSHandle:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.GSSHandle:")
@@ -665,36 +502,21 @@ func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GSSHandle) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v GSSHandle) String() string { return text.String(&v, "gsshandle4_t") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Time) XDRSize() int  { return 12 }
-func (*Time) XDRMaxSize() int { return TimeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Time) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Time) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Time) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Time) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Time) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Time) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Time) XDRSize() int                          { return 12 }
+func (*Time) XDRMaxSize() int                         { return TimeFixedSize }
+func (v *Time) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Time) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Time) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Time) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Time) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Time) ResetXDR()                             { *v = Time{} }
+func (v Time) String() string                         { return text.String(&v, "nfstime4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Seconds))
@@ -702,7 +524,6 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 12
 	return off, nil
 }
-
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.Time:Seconds")
@@ -714,36 +535,15 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Time) ResetXDR() { *v = Time{} }
-
-// String returns v as text, for logs.
-func (v Time) String() string { return text.String(&v, "nfstime4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ImplID) XDRSize() int { return 20 + xdr.Padded(len(v.Domain)) + xdr.Padded(len(v.Name)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ImplID) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ImplID) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ImplID) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ImplID) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ImplID) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ImplID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ImplID) XDRSize() int                          { return 20 + xdr.Padded(len(v.Domain)) + xdr.Padded(len(v.Name)) }
+func (v *ImplID) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ImplID) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ImplID) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ImplID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ImplID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ImplID) ResetXDR()                             { *v = ImplID{} }
+func (v ImplID) String() string                         { return text.String(&v, "nfs_impl_id4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ImplID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -768,7 +568,6 @@ func (v *ImplID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 12
 	return off, nil
 }
-
 func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.ImplID:Domain")
@@ -805,46 +604,28 @@ func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 12
 	return off, nil
 }
+func (v *ImplID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ImplID) ResetXDR() { *v = ImplID{} }
-
-// String returns v as text, for logs.
-func (v ImplID) String() string { return text.String(&v, "nfs_impl_id4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ClientOwner) XDRSize() int  { return 12 + xdr.Padded(len(v.OwnerID)) }
-func (*ClientOwner) XDRMaxSize() int { return ClientOwnerMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ClientOwner) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ClientOwner) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ClientOwner) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ClientOwner) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ClientOwner) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ClientOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ClientOwner) XDRSize() int                          { return 12 + xdr.Padded(len(v.OwnerID)) }
+func (*ClientOwner) XDRMaxSize() int                         { return ClientOwnerMaxSize }
+func (v *ClientOwner) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ClientOwner) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ClientOwner) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ClientOwner) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ClientOwner) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ClientOwner) ResetXDR()                             { *v = ClientOwner{} }
+func (v ClientOwner) String() string                         { return text.String(&v, "client_owner4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ClientOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.OwnerID) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OwnerID)), 1024, "nfs41.ClientOwner:OwnerID"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OwnerID)), 1024, "nfs41.ClientOwner:OwnerID"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 12+xdr.Padded(len(v.OwnerID))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	*(*[8]byte)(w[0:8]) = v.Verifier
@@ -853,7 +634,6 @@ func (v *ClientOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.OwnerID)
 	return off, nil
 }
-
 func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ClientOwner:Verifier")
@@ -876,45 +656,24 @@ func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ClientOwner) ResetXDR() { *v = ClientOwner{} }
-
-// String returns v as text, for logs.
-func (v ClientOwner) String() string { return text.String(&v, "client_owner4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ServerOwner) XDRSize() int  { return 12 + xdr.Padded(len(v.MajorID)) }
-func (*ServerOwner) XDRMaxSize() int { return ServerOwnerMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ServerOwner) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ServerOwner) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ServerOwner) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ServerOwner) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ServerOwner) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ServerOwner) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ServerOwner) XDRSize() int                          { return 12 + xdr.Padded(len(v.MajorID)) }
+func (*ServerOwner) XDRMaxSize() int                         { return ServerOwnerMaxSize }
+func (v *ServerOwner) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ServerOwner) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ServerOwner) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ServerOwner) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ServerOwner) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ServerOwner) ResetXDR()                             { *v = ServerOwner{} }
+func (v ServerOwner) String() string                         { return text.String(&v, "server_owner4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ServerOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MajorID) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.MajorID)), 1024, "nfs41.ServerOwner:MajorID"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.MajorID)), 1024, "nfs41.ServerOwner:MajorID"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 12+xdr.Padded(len(v.MajorID))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.MinorID)
@@ -923,7 +682,6 @@ func (v *ServerOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.MajorID)
 	return off, nil
 }
-
 func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ServerOwner:MinorID")
@@ -946,36 +704,18 @@ func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ServerOwner) ResetXDR() { *v = ServerOwner{} }
-
-// String returns v as text, for logs.
-func (v ServerOwner) String() string { return text.String(&v, "server_owner4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *StateProtectOps) XDRSize() int { return 8 + 4*len(v.MustEnforce) + 4*len(v.MustAllow) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *StateProtectOps) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *StateProtectOps) XDRSize() int                          { return 8 + 4*len(v.MustEnforce) + 4*len(v.MustAllow) }
+func (v *StateProtectOps) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *StateProtectOps) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *StateProtectOps) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *StateProtectOps) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *StateProtectOps) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *StateProtectOps) ResetXDR() {
+	v.MustEnforce = v.MustEnforce[:0]
+	v.MustAllow = v.MustAllow[:0]
 }
-func (v *StateProtectOps) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *StateProtectOps) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *StateProtectOps) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *StateProtectOps) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *StateProtectOps) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v StateProtectOps) String() string { return text.String(&v, "state_protect_ops4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -996,7 +736,6 @@ func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	off = codec.PutWords(b, off, v.MustAllow)
 	return off, nil
 }
-
 func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectOps:MustEnforce")
@@ -1024,17 +763,11 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	off = codec.GetWords(b, off, v.MustAllow)
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *StateProtectOps) ResetXDR() {
-	v.MustEnforce = v.MustEnforce[:0]
-	v.MustAllow = v.MustAllow[:0]
+func (v *StateProtectOps) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v StateProtectOps) String() string { return text.String(&v, "state_protect_ops4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SSVParms) XDRSize() int {
 	n := 24 + 4*len(v.Ops.MustEnforce) + 4*len(v.Ops.MustAllow) + 4*len(v.HashAlgs) + 4*len(v.EncrAlgs)
 	for i3 := range v.HashAlgs {
@@ -1045,28 +778,19 @@ func (v *SSVParms) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SSVParms) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SSVParms) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SSVParms) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SSVParms) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SSVParms) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SSVParms) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SSVParms) ResetXDR() {
+	v.Ops.ResetXDR()
+	v.HashAlgs = v.HashAlgs[:0]
+	v.EncrAlgs = v.EncrAlgs[:0]
+	v.Window = 0
+	v.NumGSSHandles = 0
 }
-func (v *SSVParms) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SSVParms) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SSVParms) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SSVParms) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SSVParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v SSVParms) String() string { return text.String(&v, "ssv_sp_parms4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1131,7 +855,6 @@ func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 8
 	return off, nil
 }
-
 func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVParms:Ops.MustEnforce")
@@ -1220,18 +943,9 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	off += 8
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SSVParms) ResetXDR() {
-	v.Ops.ResetXDR()
-	v.HashAlgs = v.HashAlgs[:0]
-	v.EncrAlgs = v.EncrAlgs[:0]
-	v.Window = 0
-	v.NumGSSHandles = 0
+func (v *SSVParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-
-// String returns v as text, for logs.
-func (v SSVParms) String() string { return text.String(&v, "ssv_sp_parms4") }
 
 // String returns the XDR name of v, such as SP4_NONE. Without a name, it is state_protect_how4(NUMBER).
 func (v StateProtectHow) String() string {
@@ -1262,45 +976,28 @@ var enumStateProtectHow = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v StateProtectHow) Valid() bool { return uint32(v) <= 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *StateProtectHow) XDRSize() int  { return 4 }
-func (*StateProtectHow) XDRMaxSize() int { return StateProtectHowFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *StateProtectHow) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *StateProtectHow) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *StateProtectHow) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *StateProtectHow) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *StateProtectHow) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *StateProtectHow) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *StateProtectHow) XDRSize() int                          { return 4 }
+func (*StateProtectHow) XDRMaxSize() int                         { return StateProtectHowFixedSize }
+func (v *StateProtectHow) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *StateProtectHow) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *StateProtectHow) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *StateProtectHow) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *StateProtectHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *StateProtectHow) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.StateProtectHow:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.StateProtectHow:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectHow:")
@@ -1314,10 +1011,7 @@ func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *StateProtectHow) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *StateProtectArgs) XDRSize() int {
 	n := 4
 	switch v.How {
@@ -1335,28 +1029,22 @@ func (v *StateProtectArgs) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *StateProtectArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *StateProtectArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *StateProtectArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *StateProtectArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *StateProtectArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *StateProtectArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *StateProtectArgs) ResetXDR() {
+	switch v.How {
+	case StateProtectHowNone:
+	case StateProtectHowMachCred:
+		v.MachOps.ResetXDR()
+	case StateProtectHowSSV:
+		v.SSVParms.ResetXDR()
+	}
+	v.How = 0
 }
-func (v *StateProtectArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *StateProtectArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *StateProtectArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *StateProtectArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *StateProtectArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v StateProtectArgs) String() string { return text.String(&v, "state_protect4_a") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1455,7 +1143,6 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 	}
 	return off, nil
 }
-
 func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectArgs:How")
@@ -1593,23 +1280,11 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *StateProtectArgs) ResetXDR() {
-	switch v.How {
-	case StateProtectHowNone:
-	case StateProtectHowMachCred:
-		v.MachOps.ResetXDR()
-	case StateProtectHowSSV:
-		v.SSVParms.ResetXDR()
-	}
-	v.How = 0
+func (v *StateProtectArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v StateProtectArgs) String() string { return text.String(&v, "state_protect4_a") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ExchangeIDArgs) XDRSize() int {
 	n := 24 + xdr.Padded(len(v.ClientOwner.OwnerID)) + 20*len(v.ImplID)
 	switch v.StateProtect.How {
@@ -1630,28 +1305,18 @@ func (v *ExchangeIDArgs) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ExchangeIDArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ExchangeIDArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ExchangeIDArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ExchangeIDArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ExchangeIDArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ExchangeIDArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ExchangeIDArgs) ResetXDR() {
+	v.ClientOwner.ResetXDR()
+	v.Flags = 0
+	v.StateProtect.ResetXDR()
+	v.ImplID = v.ImplID[:0]
 }
-func (v *ExchangeIDArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ExchangeIDArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ExchangeIDArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ExchangeIDArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ExchangeIDArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ExchangeIDArgs) String() string { return text.String(&v, "EXCHANGE_ID4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1787,7 +1452,6 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	}
 	return off, nil
 }
-
 func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs41.ExchangeIDArgs:ClientOwner.Verifier")
@@ -1996,19 +1660,11 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ExchangeIDArgs) ResetXDR() {
-	v.ClientOwner.ResetXDR()
-	v.Flags = 0
-	v.StateProtect.ResetXDR()
-	v.ImplID = v.ImplID[:0]
+func (v *ExchangeIDArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ExchangeIDArgs) String() string { return text.String(&v, "EXCHANGE_ID4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SSVInfo) XDRSize() int {
 	n := 28 + 4*len(v.Ops.MustEnforce) + 4*len(v.Ops.MustAllow) + 4*len(v.Handles)
 	for i3 := range v.Handles {
@@ -2016,28 +1672,20 @@ func (v *SSVInfo) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SSVInfo) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *SSVInfo) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SSVInfo) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SSVInfo) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SSVInfo) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SSVInfo) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SSVInfo) ResetXDR() {
+	v.Ops.ResetXDR()
+	v.HashAlg = 0
+	v.EncrAlg = 0
+	v.SSVLen = 0
+	v.Window = 0
+	v.Handles = v.Handles[:0]
 }
-func (v *SSVInfo) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SSVInfo) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SSVInfo) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SSVInfo) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SSVInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v SSVInfo) String() string { return text.String(&v, "ssv_prot_info4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2080,7 +1728,6 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.SSVInfo:Ops.MustEnforce")
@@ -2140,21 +1787,11 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SSVInfo) ResetXDR() {
-	v.Ops.ResetXDR()
-	v.HashAlg = 0
-	v.EncrAlg = 0
-	v.SSVLen = 0
-	v.Window = 0
-	v.Handles = v.Handles[:0]
+func (v *SSVInfo) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v SSVInfo) String() string { return text.String(&v, "ssv_prot_info4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *StateProtectRes) XDRSize() int {
 	n := 4
 	switch v.How {
@@ -2171,28 +1808,24 @@ func (v *StateProtectRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *StateProtectRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *StateProtectRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *StateProtectRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *StateProtectRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *StateProtectRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *StateProtectRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *StateProtectRes) ResetXDR() {
+	switch v.How {
+	case StateProtectHowNone:
+	case StateProtectHowMachCred:
+		v.MachOps.ResetXDR()
+	case StateProtectHowSSV:
+		if v.SSVInfo != nil {
+			v.SSVInfo.ResetXDR()
+		}
+	}
+	v.How = 0
 }
-func (v *StateProtectRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *StateProtectRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *StateProtectRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *StateProtectRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *StateProtectRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v StateProtectRes) String() string { return text.String(&v, "state_protect4_r") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2272,7 +1905,6 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	}
 	return off, nil
 }
-
 func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.StateProtectRes:How")
@@ -2386,25 +2018,11 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *StateProtectRes) ResetXDR() {
-	switch v.How {
-	case StateProtectHowNone:
-	case StateProtectHowMachCred:
-		v.MachOps.ResetXDR()
-	case StateProtectHowSSV:
-		if v.SSVInfo != nil {
-			v.SSVInfo.ResetXDR()
-		}
-	}
-	v.How = 0
+func (v *StateProtectRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v StateProtectRes) String() string { return text.String(&v, "state_protect4_r") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ExchangeIDResOK) XDRSize() int {
 	n := 40 + xdr.Padded(len(v.ServerOwner.MajorID)) + xdr.Padded(len(v.ServerScope)) + 20*len(v.ImplID)
 	switch v.StateProtect.How {
@@ -2424,28 +2042,21 @@ func (v *ExchangeIDResOK) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ExchangeIDResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ExchangeIDResOK) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ExchangeIDResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ExchangeIDResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ExchangeIDResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ExchangeIDResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ExchangeIDResOK) ResetXDR() {
+	v.ClientID = 0
+	v.SequenceID = 0
+	v.Flags = 0
+	v.StateProtect.ResetXDR()
+	v.ServerOwner.ResetXDR()
+	v.ServerScope = nil
+	v.ImplID = v.ImplID[:0]
 }
-func (v *ExchangeIDResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ExchangeIDResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ExchangeIDResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ExchangeIDResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ExchangeIDResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ExchangeIDResOK) String() string { return text.String(&v, "EXCHANGE_ID4resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2570,7 +2181,6 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	}
 	return off, nil
 }
-
 func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "nfs41.ExchangeIDResOK:ClientID")
@@ -2773,22 +2383,11 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ExchangeIDResOK) ResetXDR() {
-	v.ClientID = 0
-	v.SequenceID = 0
-	v.Flags = 0
-	v.StateProtect.ResetXDR()
-	v.ServerOwner.ResetXDR()
-	v.ServerScope = nil
-	v.ImplID = v.ImplID[:0]
+func (v *ExchangeIDResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ExchangeIDResOK) String() string { return text.String(&v, "EXCHANGE_ID4resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ExchangeIDRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -2815,28 +2414,22 @@ func (v *ExchangeIDRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ExchangeIDRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ExchangeIDRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ExchangeIDRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ExchangeIDRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ExchangeIDRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ExchangeIDRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ExchangeIDRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		if v.OK != nil {
+			v.OK.ResetXDR()
+		}
+	default:
+	}
+	v.Status = 0
 }
-func (v *ExchangeIDRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ExchangeIDRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ExchangeIDRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ExchangeIDRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ExchangeIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ExchangeIDRes) String() string { return text.String(&v, "EXCHANGE_ID4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2977,7 +2570,6 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs41.ExchangeIDRes:Status")
@@ -3205,46 +2797,22 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ExchangeIDRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		if v.OK != nil {
-			v.OK.ResetXDR()
-		}
-	default:
-	}
-	v.Status = 0
+func (v *ExchangeIDRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ExchangeIDRes) String() string { return text.String(&v, "EXCHANGE_ID4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundHead) XDRSize() int { return 12 + xdr.Padded(len(v.Tag)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CompoundHead) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CompoundHead) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundHead) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundHead) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundHead) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v *CompoundHead) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CompoundHead) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundHead) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundHead) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundHead) ResetXDR()                             { *v = CompoundHead{} }
+func (v CompoundHead) String() string                         { return text.String(&v, "compound_head4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundHead) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3252,20 +2820,13 @@ func (v *CompoundHead) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.PutWord(b, off, v.MinorVersion))
 	return codec.At(fault, "nfs41.CompoundHead:Operations").End(codec.PutWord(b, off, v.Operations))
 }
-
 func (v *CompoundHead) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs41.CompoundHead:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag))
 	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.GetWord(b, off, &v.MinorVersion))
 	return codec.At(fault, "nfs41.CompoundHead:Operations").End(codec.GetWord(b, off, &v.Operations))
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundHead) ResetXDR() { *v = CompoundHead{} }
-
-// String returns v as text, for logs.
-func (v CompoundHead) String() string { return text.String(&v, "compound_head4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ResOp) XDRSize() int {
 	n := 4
 	switch v.Resop {
@@ -3298,22 +2859,21 @@ func (v *ResOp) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ResOp) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ResOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+func (v *ResOp) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ResOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ResOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ResOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ResOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ResOp) ResetXDR() {
+	switch v.Resop {
+	case OpExchangeID:
+		v.ExchangeID.ResetXDR()
+	default:
+		v.Status = 0
+	}
+	v.Resop = 0
 }
-func (v *ResOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ResOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3469,7 +3029,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind uint32
 	if codec.Lacks(b, off, 4) {
@@ -3725,22 +3284,11 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ResOp) ResetXDR() {
-	switch v.Resop {
-	case OpExchangeID:
-		v.ExchangeID.ResetXDR()
-	default:
-		v.Status = 0
-	}
-	v.Resop = 0
+func (v *ResOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundRes) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag)) + 4*len(v.Results)
 	for i := range v.Results {
@@ -3775,28 +3323,20 @@ func (v *CompoundRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CompoundRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundRes) ResetXDR() {
+	v.Status = 0
+	v.Tag = nil
+	v.Results = v.Results[:0]
 }
-func (v *CompoundRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -3968,7 +3508,6 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs41.CompoundRes:Status").In(codec.GetEnum(d, b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs41.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
@@ -4246,13 +3785,3 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundRes) ResetXDR() {
-	v.Status = 0
-	v.Tag = nil
-	v.Results = v.Results[:0]
-}
-
-// String returns v as text, for logs.
-func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
