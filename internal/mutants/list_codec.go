@@ -25,4 +25,10 @@ var codecMutants = []mutant{
 	{"roundup stays in the stream", "runtime/xdr/codec/encode.go", "	e.Removed += uint64(xdr.Padded(len(data)))\n", "	e.Removed += uint64(len(data))\n", xdrTests},
 	{"small items leave the stream", "runtime/xdr/codec/encode.go", "n > 0 && n >= e.Offered.Min &&", "n > 0 &&", xdrTests},
 	{"the first byte of a pad may hold anything", "runtime/xdr/codec/check.go", "binary.BigEndian.Uint32(b[end-4:end]) << (8 * (n & 3))", "binary.BigEndian.Uint32(b[end-4:end]) << (8*(n&3) + 8)", xdrTests},
+	{"a buffer that is full is full for good", "runtime/xdr/codec/encode.go", "	return e.Grow(size)\n", "	return err\n", xdrTests},
+	{"an encoder that can never fit tries without a limit", "runtime/xdr/codec/encode.go", "err != error(full) || size <= len(e.Buf)-e.Off {", "err != error(full) {", xdrTests},
+	{"a part of a message makes room by itself", "runtime/xdr/codec/encode.go", "	if e == nil || err != error(full)", "	if e == nil {\n		e = new(xdr.Encoder)\n	}\n	if err != error(full)", xdrTests},
+	{"a failed encoder moves the end of the output", "runtime/xdr/codec/encode.go", "	if e != nil {\n		off = e.Off\n	}\n", "", xdrTests},
+	{"a compact value is encoded once", "runtime/xdr/codec/encode.go", "	if err == error(made) {\n		return v.EncodeXDR(e)\n	}\n", "	if err == error(made) {\n		return full\n	}\n", xdrTests},
+	{"each type has a declaration for its bounds", "cmd/xdrgen/internal/gogen/bounds.go", "	g.t.Const().Defs(g.bounded...)\n", "	for _, b := range g.bounded {\n		g.t.Comment(\"// Bounds, in bytes.\")\n		g.t.Const().Add(b)\n	}\n", xdrTests},
 }

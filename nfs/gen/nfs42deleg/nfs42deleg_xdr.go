@@ -55,9 +55,6 @@ type OpenClaim struct {
 	DelegateStateID nfs42.StateID `xdr:"oc_delegate_stateid,case=5"` // if Claim is nfs42.OpenClaimTypeDelegCurFH
 }
 
-// The bounds of OpenClaim in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenClaimMinSize, OpenClaimAmplification = 4, 1
-
 // OpenArgs is struct OPEN4args.
 //
 // OPEN: Open a file, potentially receiving an open delegation.
@@ -70,9 +67,6 @@ type OpenArgs struct {
 	Claim       OpenClaim       `xdr:"claim"`
 }
 
-// The bounds of OpenArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenArgsMinSize, OpenArgsAmplification = 32, 1
-
 // OpenResOK is struct OPEN4resok.
 type OpenResOK struct {
 	StateID    nfs42.StateID    `xdr:"stateid"`    // Stateid for open
@@ -82,18 +76,12 @@ type OpenResOK struct {
 	Delegation OpenDelegation   `xdr:"delegation"` // Info on any open delegation
 }
 
-// The bounds of OpenResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenResOKMinSize, OpenResOKAmplification = 48, 1
-
 // OpenRes is union OPEN4res, with the arm that Status selects.
 type OpenRes struct {
 	Status nfs42.Status `xdr:"status,switch,default"` // selects the arm
 	// New CURRENT_FH: opened file
 	OK *OpenResOK `xdr:"resok4,case=0,pointer"` // if Status is nfs42.StatusOK
 }
-
-// The bounds of OpenRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenResMinSize, OpenResAmplification = 4, 4
 
 // DelegClaim is union deleg_claim4, with the arm that Claim selects.
 type DelegClaim struct {
@@ -102,26 +90,17 @@ type DelegClaim struct {
 	DelegateType OpenDelegationType `xdr:"dc_delegate_type,case=1"` // if Claim is nfs42.OpenClaimTypePrevious
 }
 
-// The bounds of DelegClaim in bytes: least and largest size on the wire.
-const DelegClaimMinSize, DelegClaimMaxSize = 4, 8
-
 // WantDelegationArgs is struct WANT_DELEGATION4args.
 type WantDelegationArgs struct {
 	Want  uint32     `xdr:"wda_want"`
 	Claim DelegClaim `xdr:"wda_claim"`
 }
 
-// The bounds of WantDelegationArgs in bytes: least and largest size on the wire.
-const WantDelegationArgsMinSize, WantDelegationArgsMaxSize = 8, 12
-
 // WantDelegationRes is union WANT_DELEGATION4res, with the arm that Status selects.
 type WantDelegationRes struct {
 	Status nfs42.Status   `xdr:"wdr_status,switch,default"` // selects the arm
 	OK     OpenDelegation `xdr:"wdr_resok4,case=0"`         // if Status is nfs42.StatusOK
 }
-
-// The bounds of WantDelegationRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WantDelegationResMinSize, WantDelegationResAmplification = 4, 2
 
 // ArgOp is union nfs_argop4, with the arm that Op selects.
 type ArgOp struct {
@@ -189,9 +168,6 @@ type ArgOp struct {
 	WriteSame          *nfs42.WriteSameArgs          `xdr:"opwrite_same,case=70,pointer"`                                                    // if Op is nfs42.OpWriteSame
 	CloneRange         *nfs42.CloneArgs              `xdr:"opclone,case=71,pointer"`                                                         // if Op is nfs42.OpClone
 }
-
-// The bounds of ArgOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ArgOpMinSize, ArgOpAmplification = 4, 32
 
 // ResOp is union nfs_resop4, with the arm that Op selects.
 type ResOp struct {
@@ -268,18 +244,12 @@ type ResOp struct {
 	Illegal            *nfs42.IllegalRes            `xdr:"opillegal,case=10044,pointer"`           // if Op is nfs42.OpIllegal
 }
 
-// The bounds of ResOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ResOpMinSize, ResOpAmplification = 8, 16
-
 // CompoundArgs is struct COMPOUND4args.
 type CompoundArgs struct {
 	Tag          nfs42.UTF8CS `xdr:"tag"`
 	MinorVersion uint32       `xdr:"minorversion"`
 	ArgArray     []ArgOp      `xdr:"argarray"`
 }
-
-// The bounds of CompoundArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundArgsMinSize, CompoundArgsAmplification = 12, 140
 
 // CompoundRes is struct COMPOUND4res.
 type CompoundRes struct {
@@ -288,17 +258,11 @@ type CompoundRes struct {
 	ResArray []ResOp      `xdr:"resarray"`
 }
 
-// The bounds of CompoundRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundResMinSize, CompoundResAmplification = 12, 96
-
 // CBPushDelegArgs is struct CB_PUSH_DELEG4args.
 type CBPushDelegArgs struct {
 	FH         nfs42.Handle   `xdr:"cpda_fh"`
 	Delegation OpenDelegation `xdr:"cpda_delegation"`
 }
-
-// The bounds of CBPushDelegArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CBPushDelegArgsMinSize, CBPushDelegArgsAmplification = 8, 2
 
 // CBArgOp is union nfs_cb_argop4, with the arm that Op selects.
 type CBArgOp struct {
@@ -318,9 +282,6 @@ type CBArgOp struct {
 	Offload            *nfs42.CBOffloadArgs            `xdr:"opcboffload,case=15,pointer"`             // if Op is nfs42.CBOpOffload
 }
 
-// The bounds of CBArgOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CBArgOpMinSize, CBArgOpAmplification = 4, 10
-
 // CBCompoundArgs is struct CB_COMPOUND4args.
 type CBCompoundArgs struct {
 	Tag           nfs42.UTF8CS `xdr:"tag"`
@@ -329,14 +290,8 @@ type CBCompoundArgs struct {
 	ArgArray      []CBArgOp    `xdr:"argarray"`
 }
 
-// The bounds of CBCompoundArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CBCompoundArgsMinSize, CBCompoundArgsAmplification = 16, 54
-
 // FattrOffline is typedef fattr4_offline.
 type FattrOffline bool
-
-// FattrOfflineFixedSize is the size of every FattrOffline on the wire, in bytes.
-const FattrOfflineFixedSize = 4
 
 // OpenArguments is struct open_arguments4.
 type OpenArguments struct {
@@ -346,9 +301,6 @@ type OpenArguments struct {
 	OpenClaim       nfs42.Bitmap `xdr:"oa_open_claim"`
 	CreateMode      nfs42.Bitmap `xdr:"oa_create_mode"`
 }
-
-// The bounds of OpenArguments in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenArgumentsMinSize, OpenArgumentsAmplification = 20, 1
 
 // OpenArgsShareAccess is enum open_args_share_access4.
 type OpenArgsShareAccess int32
@@ -360,9 +312,6 @@ const (
 	OpenArgsShareAccessBoth  OpenArgsShareAccess = 3 // OPEN_ARGS_SHARE_ACCESS_BOTH
 )
 
-// OpenArgsShareAccessFixedSize is the size of every OpenArgsShareAccess on the wire, in bytes.
-const OpenArgsShareAccessFixedSize = 4
-
 // OpenArgsShareDeny is enum open_args_share_deny4.
 type OpenArgsShareDeny int32
 
@@ -373,9 +322,6 @@ const (
 	OpenArgsShareDenyWrite OpenArgsShareDeny = 2 // OPEN_ARGS_SHARE_DENY_WRITE
 	OpenArgsShareDenyBoth  OpenArgsShareDeny = 3 // OPEN_ARGS_SHARE_DENY_BOTH
 )
-
-// OpenArgsShareDenyFixedSize is the size of every OpenArgsShareDeny on the wire, in bytes.
-const OpenArgsShareDenyFixedSize = 4
 
 // OpenArgsShareAccessWant is enum open_args_share_access_want4.
 type OpenArgsShareAccessWant int32
@@ -391,9 +337,6 @@ const (
 	OpenArgsShareAccessWantOpenXorDelegation         OpenArgsShareAccessWant = 21 // OPEN_ARGS_SHARE_ACCESS_WANT_OPEN_XOR_DELEGATION
 )
 
-// OpenArgsShareAccessWantFixedSize is the size of every OpenArgsShareAccessWant on the wire, in bytes.
-const OpenArgsShareAccessWantFixedSize = 4
-
 // OpenArgsClaim is enum open_args_open_claim4.
 type OpenArgsClaim int32
 
@@ -408,9 +351,6 @@ const (
 	OpenArgsClaimDelegPrevFH  OpenArgsClaim = 6 // OPEN_ARGS_OPEN_CLAIM_DELEG_PREV_FH
 )
 
-// OpenArgsClaimFixedSize is the size of every OpenArgsClaim on the wire, in bytes.
-const OpenArgsClaimFixedSize = 4
-
 // OpenArgsCreateMode is enum open_args_createmode4.
 type OpenArgsCreateMode int32
 
@@ -421,9 +361,6 @@ const (
 	OpenArgsCreateModeExclusive   OpenArgsCreateMode = 2 // OPEN_ARGS_CREATEMODE_EXCLUSIVE4
 	OpenArgsCreateModeExclusive41 OpenArgsCreateMode = 3 // OPEN_ARGS_CREATE_MODE_EXCLUSIVE4_1
 )
-
-// OpenArgsCreateModeFixedSize is the size of every OpenArgsCreateMode on the wire, in bytes.
-const OpenArgsCreateModeFixedSize = 4
 
 // FattrOpenArguments is typedef fattr4_open_arguments.
 type FattrOpenArguments = OpenArguments
@@ -450,9 +387,6 @@ const (
 	OpenDelegationTypeWriteAttrsDeleg OpenDelegationType = 5 // OPEN_DELEGATE_WRITE_ATTRS_DELEG
 )
 
-// OpenDelegationTypeFixedSize is the size of every OpenDelegationType on the wire, in bytes.
-const OpenDelegationTypeFixedSize = 4
-
 // OpenDelegation is union open_delegation4, with the arm that DelegationType selects.
 type OpenDelegation struct {
 	DelegationType OpenDelegationType         `xdr:"delegation_type,switch,case=0"` // selects the arm
@@ -461,10 +395,35 @@ type OpenDelegation struct {
 	WhyNone        nfs42.OpenNoneDelegation   `xdr:"od_whynone,case=3"`             // if DelegationType is OpenDelegationTypeNoneExt
 }
 
-// The bounds of OpenDelegation in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenDelegationMinSize, OpenDelegationAmplification = 4, 2
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	OpenClaimMinSize, OpenClaimAmplification                 = 4, 1
+	OpenArgsMinSize, OpenArgsAmplification                   = 32, 1
+	OpenResOKMinSize, OpenResOKAmplification                 = 48, 1
+	OpenResMinSize, OpenResAmplification                     = 4, 4
+	DelegClaimMinSize, DelegClaimMaxSize                     = 4, 8
+	WantDelegationArgsMinSize, WantDelegationArgsMaxSize     = 8, 12
+	WantDelegationResMinSize, WantDelegationResAmplification = 4, 2
+	ArgOpMinSize, ArgOpAmplification                         = 4, 32
+	ResOpMinSize, ResOpAmplification                         = 8, 16
+	CompoundArgsMinSize, CompoundArgsAmplification           = 12, 140
+	CompoundResMinSize, CompoundResAmplification             = 12, 96
+	CBPushDelegArgsMinSize, CBPushDelegArgsAmplification     = 8, 2
+	CBArgOpMinSize, CBArgOpAmplification                     = 4, 10
+	CBCompoundArgsMinSize, CBCompoundArgsAmplification       = 16, 54
+	FattrOfflineFixedSize                                    = 4
+	OpenArgumentsMinSize, OpenArgumentsAmplification         = 20, 1
+	OpenArgsShareAccessFixedSize                             = 4
+	OpenArgsShareDenyFixedSize                               = 4
+	OpenArgsShareAccessWantFixedSize                         = 4
+	OpenArgsClaimFixedSize                                   = 4
+	OpenArgsCreateModeFixedSize                              = 4
+	OpenDelegationTypeFixedSize                              = 4
+	OpenDelegationMinSize, OpenDelegationAmplification       = 4, 2
+)
 
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenClaim) XDRSize() int {
 	n := 4
 	switch v.Claim {
@@ -483,28 +442,13 @@ func (v *OpenClaim) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenClaim) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenClaim) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenClaim) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenClaim) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenClaim) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *OpenClaim) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenClaim) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenClaim) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenClaim) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenClaim) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenClaim) ResetXDR()                             { *v = OpenClaim{} }
+func (v OpenClaim) String() string                         { return text.String(&v, "open_claim4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -587,7 +531,6 @@ func (v *OpenClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenClaim:Claim")
@@ -685,14 +628,11 @@ func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *OpenClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenClaim) ResetXDR() { *v = OpenClaim{} }
-
-// String returns v as text, for logs.
-func (v OpenClaim) String() string { return text.String(&v, "open_claim4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenArgs) XDRSize() int {
 	n := 28 + xdr.Padded(len(v.Owner.Owner)) + v.OpenHow.XDRSize()
 	switch v.Claim.Claim {
@@ -711,28 +651,20 @@ func (v *OpenArgs) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenArgs) ResetXDR() {
+	v.SeqID = 0
+	v.ShareAccess = 0
+	v.ShareDeny = 0
+	v.Owner.ResetXDR()
+	v.OpenHow.ResetXDR()
+	v.Claim.ResetXDR()
 }
-func (v *OpenArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenArgs) String() string { return text.String(&v, "OPEN4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -832,7 +764,6 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
-
 func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs42deleg.OpenArgs:SeqID")
@@ -954,44 +885,25 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgs) ResetXDR() {
-	v.SeqID = 0
-	v.ShareAccess = 0
-	v.ShareDeny = 0
-	v.Owner.ResetXDR()
-	v.OpenHow.ResetXDR()
-	v.Claim.ResetXDR()
+func (v *OpenArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenArgs) String() string { return text.String(&v, "OPEN4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenResOK) XDRSize() int { return 44 + 4*len(v.AttrSet) + v.Delegation.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenResOK) XDRSize() int                          { return 44 + 4*len(v.AttrSet) + v.Delegation.XDRSize() }
+func (v *OpenResOK) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenResOK) ResetXDR() {
+	v.StateID.ResetXDR()
+	v.ChangeInfo.ResetXDR()
+	v.RFlags = 0
+	v.AttrSet = v.AttrSet[:0]
+	v.Delegation.ResetXDR()
 }
-func (v *OpenResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenResOK) String() string { return text.String(&v, "OPEN4resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1016,7 +928,6 @@ func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
-
 func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 44) {
 		return 0, codec.Short(b, off, 44, "nfs42deleg.OpenResOK:StateID.SeqID")
@@ -1046,20 +957,11 @@ func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenResOK) ResetXDR() {
-	v.StateID.ResetXDR()
-	v.ChangeInfo.ResetXDR()
-	v.RFlags = 0
-	v.AttrSet = v.AttrSet[:0]
-	v.Delegation.ResetXDR()
+func (v *OpenResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenResOK) String() string { return text.String(&v, "OPEN4resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -1071,28 +973,22 @@ func (v *OpenRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenRes) ResetXDR() {
+	switch v.Status {
+	case nfs42.StatusOK:
+		if v.OK != nil {
+			v.OK.ResetXDR()
+		}
+	default:
+	}
+	v.Status = 0
 }
-func (v *OpenRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenRes) String() string { return text.String(&v, "OPEN4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1130,7 +1026,6 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind nfs42.Status
 	if codec.Lacks(b, off, 4) {
@@ -1183,23 +1078,11 @@ func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenRes) ResetXDR() {
-	switch v.Status {
-	case nfs42.StatusOK:
-		if v.OK != nil {
-			v.OK.ResetXDR()
-		}
-	default:
-	}
-	v.Status = 0
+func (v *OpenRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenRes) String() string { return text.String(&v, "OPEN4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *DelegClaim) XDRSize() int {
 	n := 4
 	switch v.Claim {
@@ -1210,29 +1093,14 @@ func (v *DelegClaim) XDRSize() int {
 	}
 	return n
 }
-func (*DelegClaim) XDRMaxSize() int { return DelegClaimMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *DelegClaim) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *DelegClaim) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DelegClaim) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DelegClaim) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DelegClaim) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *DelegClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*DelegClaim) XDRMaxSize() int                         { return DelegClaimMaxSize }
+func (v *DelegClaim) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *DelegClaim) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DelegClaim) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DelegClaim) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DelegClaim) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DelegClaim) ResetXDR()                             { *v = DelegClaim{} }
+func (v DelegClaim) String() string                         { return text.String(&v, "deleg_claim4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DelegClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1268,7 +1136,6 @@ func (v *DelegClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *DelegClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.DelegClaim:Claim")
@@ -1305,14 +1172,11 @@ func (v *DelegClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *DelegClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DelegClaim) ResetXDR() { *v = DelegClaim{} }
-
-// String returns v as text, for logs.
-func (v DelegClaim) String() string { return text.String(&v, "deleg_claim4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WantDelegationArgs) XDRSize() int {
 	n := 8
 	switch v.Claim.Claim {
@@ -1323,29 +1187,14 @@ func (v *WantDelegationArgs) XDRSize() int {
 	}
 	return n
 }
-func (*WantDelegationArgs) XDRMaxSize() int { return WantDelegationArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WantDelegationArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WantDelegationArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WantDelegationArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WantDelegationArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WantDelegationArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WantDelegationArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*WantDelegationArgs) XDRMaxSize() int                         { return WantDelegationArgsMaxSize }
+func (v *WantDelegationArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WantDelegationArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WantDelegationArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WantDelegationArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WantDelegationArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WantDelegationArgs) ResetXDR()                             { *v = WantDelegationArgs{} }
+func (v WantDelegationArgs) String() string                         { return text.String(&v, "WANT_DELEGATION4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WantDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1376,7 +1225,6 @@ func (v *WantDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	}
 	return off, nil
 }
-
 func (v *WantDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs42deleg.WantDelegationArgs:Want")
@@ -1415,14 +1263,11 @@ func (v *WantDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	}
 	return off, nil
 }
+func (v *WantDelegationArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WantDelegationArgs) ResetXDR() { *v = WantDelegationArgs{} }
-
-// String returns v as text, for logs.
-func (v WantDelegationArgs) String() string { return text.String(&v, "WANT_DELEGATION4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WantDelegationRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -1432,28 +1277,20 @@ func (v *WantDelegationRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WantDelegationRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WantDelegationRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WantDelegationRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WantDelegationRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WantDelegationRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WantDelegationRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WantDelegationRes) ResetXDR() {
+	switch v.Status {
+	case nfs42.StatusOK:
+		v.OK.ResetXDR()
+	default:
+	}
+	v.Status = 0
 }
-func (v *WantDelegationRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WantDelegationRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WantDelegationRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WantDelegationRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WantDelegationRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v WantDelegationRes) String() string { return text.String(&v, "WANT_DELEGATION4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WantDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1471,7 +1308,6 @@ func (v *WantDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, er
 	}
 	return off, nil
 }
-
 func (v *WantDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind nfs42.Status
 	if codec.Lacks(b, off, 4) {
@@ -1496,21 +1332,11 @@ func (v *WantDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WantDelegationRes) ResetXDR() {
-	switch v.Status {
-	case nfs42.StatusOK:
-		v.OK.ResetXDR()
-	default:
-	}
-	v.Status = 0
+func (v *WantDelegationRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v WantDelegationRes) String() string { return text.String(&v, "WANT_DELEGATION4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ArgOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -1771,6 +1597,257 @@ func (v *ArgOp) XDRSize() int {
 	}
 	return n
 }
+func (v *ArgOp) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ArgOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ArgOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ArgOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ArgOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ArgOp) ResetXDR() {
+	switch v.Op {
+	case nfs42.OpAccess:
+		v.Access.ResetXDR()
+	case nfs42.OpClose:
+		v.Close.ResetXDR()
+	case nfs42.OpCommit:
+		v.Commit.ResetXDR()
+	case nfs42.OpCreate:
+		if v.Create != nil {
+			v.Create.ResetXDR()
+		}
+	case nfs42.OpDelegPurge:
+		v.DelegPurge.ResetXDR()
+	case nfs42.OpDelegReturn:
+		v.DelegReturn.ResetXDR()
+	case nfs42.OpGetAttr:
+		v.GetAttr.ResetXDR()
+	case nfs42.OpGetFH:
+	case nfs42.OpLink:
+		v.Link.ResetXDR()
+	case nfs42.OpLock:
+		if v.Lock != nil {
+			v.Lock.ResetXDR()
+		}
+	case nfs42.OpLockT:
+		if v.LockT != nil {
+			v.LockT.ResetXDR()
+		}
+	case nfs42.OpLockU:
+		if v.LockU != nil {
+			v.LockU.ResetXDR()
+		}
+	case nfs42.OpLookup:
+		if v.Lookup != nil {
+			v.Lookup.ResetXDR()
+		}
+	case nfs42.OpLookupP:
+	case nfs42.OpNverify:
+		if v.Nverify != nil {
+			v.Nverify.ResetXDR()
+		}
+	case nfs42.OpOpen:
+		if v.Open != nil {
+			v.Open.ResetXDR()
+		}
+	case nfs42.OpOpenAttr:
+		v.OpenAttr.ResetXDR()
+	case nfs42.OpOpenConfirm:
+		if v.OpenConfirm != nil {
+			v.OpenConfirm.ResetXDR()
+		}
+	case nfs42.OpOpenDowngrade:
+		if v.OpenDowngrade != nil {
+			v.OpenDowngrade.ResetXDR()
+		}
+	case nfs42.OpPutFH:
+		if v.PutFH != nil {
+			v.PutFH.ResetXDR()
+		}
+	case nfs42.OpPutPubFH:
+	case nfs42.OpPutRootFH:
+	case nfs42.OpRead:
+		if v.Read != nil {
+			v.Read.ResetXDR()
+		}
+	case nfs42.OpReadDir:
+		if v.ReadDir != nil {
+			v.ReadDir.ResetXDR()
+		}
+	case nfs42.OpReadLink:
+	case nfs42.OpRemove:
+		if v.Remove != nil {
+			v.Remove.ResetXDR()
+		}
+	case nfs42.OpRename:
+		if v.Rename != nil {
+			v.Rename.ResetXDR()
+		}
+	case nfs42.OpRenew:
+		v.Renew.ResetXDR()
+	case nfs42.OpRestoreFH:
+	case nfs42.OpSaveFH:
+	case nfs42.OpSecInfo:
+		if v.SecInfo != nil {
+			v.SecInfo.ResetXDR()
+		}
+	case nfs42.OpSetAttr:
+		if v.SetAttr != nil {
+			v.SetAttr.ResetXDR()
+		}
+	case nfs42.OpSetClientID:
+		if v.SetClientID != nil {
+			v.SetClientID.ResetXDR()
+		}
+	case nfs42.OpSetClientIDConfirm:
+		if v.SetClientIDConfirm != nil {
+			v.SetClientIDConfirm.ResetXDR()
+		}
+	case nfs42.OpVerify:
+		if v.Verify != nil {
+			v.Verify.ResetXDR()
+		}
+	case nfs42.OpWrite:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case nfs42.OpReleaseLockOwner:
+		if v.ReleaseLockOwner != nil {
+			v.ReleaseLockOwner.ResetXDR()
+		}
+	case nfs42.OpBackchannelCtl:
+		if v.BackchannelCtl != nil {
+			v.BackchannelCtl.ResetXDR()
+		}
+	case nfs42.OpBindConnToSession:
+		if v.BindConnToSession != nil {
+			v.BindConnToSession.ResetXDR()
+		}
+	case nfs42.OpExchangeID:
+		if v.ExchangeID != nil {
+			v.ExchangeID.ResetXDR()
+		}
+	case nfs42.OpCreateSession:
+		if v.CreateSession != nil {
+			v.CreateSession.ResetXDR()
+		}
+	case nfs42.OpDestroySession:
+		if v.DestroySession != nil {
+			v.DestroySession.ResetXDR()
+		}
+	case nfs42.OpFreeStateID:
+		if v.FreeStateID != nil {
+			v.FreeStateID.ResetXDR()
+		}
+	case nfs42.OpGetDirDelegation:
+		if v.GetDirDelegation != nil {
+			v.GetDirDelegation.ResetXDR()
+		}
+	case nfs42.OpGetDeviceInfo:
+		if v.GetDeviceInfo != nil {
+			v.GetDeviceInfo.ResetXDR()
+		}
+	case nfs42.OpGetDeviceList:
+		if v.GetDeviceList != nil {
+			v.GetDeviceList.ResetXDR()
+		}
+	case nfs42.OpLayoutCommit:
+		if v.LayoutCommit != nil {
+			v.LayoutCommit.ResetXDR()
+		}
+	case nfs42.OpLayoutGet:
+		if v.LayoutGet != nil {
+			v.LayoutGet.ResetXDR()
+		}
+	case nfs42.OpLayoutReturn:
+		if v.LayoutReturn != nil {
+			v.LayoutReturn.ResetXDR()
+		}
+	case nfs42.OpSecInfoNoName:
+		v.SecInfoNoName = 0
+	case nfs42.OpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case nfs42.OpSetSSV:
+		if v.SetSSV != nil {
+			v.SetSSV.ResetXDR()
+		}
+	case nfs42.OpTestStateID:
+		if v.TestStateID != nil {
+			v.TestStateID.ResetXDR()
+		}
+	case nfs42.OpWantDelegation:
+		if v.WantDelegation != nil {
+			v.WantDelegation.ResetXDR()
+		}
+	case nfs42.OpDestroyClientID:
+		if v.DestroyClientID != nil {
+			v.DestroyClientID.ResetXDR()
+		}
+	case nfs42.OpReclaimComplete:
+		v.ReclaimComplete.ResetXDR()
+	case nfs42.OpAllocate:
+		if v.Allocate != nil {
+			v.Allocate.ResetXDR()
+		}
+	case nfs42.OpCopy:
+		if v.Copy != nil {
+			v.Copy.ResetXDR()
+		}
+	case nfs42.OpCopyNotify:
+		if v.CopyNotify != nil {
+			v.CopyNotify.ResetXDR()
+		}
+	case nfs42.OpDeallocate:
+		if v.Deallocate != nil {
+			v.Deallocate.ResetXDR()
+		}
+	case nfs42.OpIOAdvise:
+		if v.IOAdvise != nil {
+			v.IOAdvise.ResetXDR()
+		}
+	case nfs42.OpLayoutError:
+		if v.LayoutError != nil {
+			v.LayoutError.ResetXDR()
+		}
+	case nfs42.OpLayoutStats:
+		if v.LayoutStats != nil {
+			v.LayoutStats.ResetXDR()
+		}
+	case nfs42.OpOffloadCancel:
+		if v.OffloadCancel != nil {
+			v.OffloadCancel.ResetXDR()
+		}
+	case nfs42.OpOffloadStatus:
+		if v.OffloadStatus != nil {
+			v.OffloadStatus.ResetXDR()
+		}
+	case nfs42.OpReadPlus:
+		if v.ReadPlus != nil {
+			v.ReadPlus.ResetXDR()
+		}
+	case nfs42.OpSeek:
+		if v.Seek != nil {
+			v.Seek.ResetXDR()
+		}
+	case nfs42.OpWriteSame:
+		if v.WriteSame != nil {
+			v.WriteSame.ResetXDR()
+		}
+	case nfs42.OpClone:
+		if v.CloneRange != nil {
+			v.CloneRange.ResetXDR()
+		}
+	case nfs42.OpIllegal:
+	}
+	v.Op = 0
+}
+func (v ArgOp) String() string { return text.String(&v, "nfs_argop4") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -2036,28 +2113,6 @@ func (v *ArgOp) ReducedXDRSize(e *xdr.Encoder) int {
 	case nfs42.OpIllegal:
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ArgOp) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ArgOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ArgOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ArgOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ArgOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -3179,7 +3234,6 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.ArgOp:Op")
@@ -4573,251 +4627,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ArgOp) ResetXDR() {
-	switch v.Op {
-	case nfs42.OpAccess:
-		v.Access.ResetXDR()
-	case nfs42.OpClose:
-		v.Close.ResetXDR()
-	case nfs42.OpCommit:
-		v.Commit.ResetXDR()
-	case nfs42.OpCreate:
-		if v.Create != nil {
-			v.Create.ResetXDR()
-		}
-	case nfs42.OpDelegPurge:
-		v.DelegPurge.ResetXDR()
-	case nfs42.OpDelegReturn:
-		v.DelegReturn.ResetXDR()
-	case nfs42.OpGetAttr:
-		v.GetAttr.ResetXDR()
-	case nfs42.OpGetFH:
-	case nfs42.OpLink:
-		v.Link.ResetXDR()
-	case nfs42.OpLock:
-		if v.Lock != nil {
-			v.Lock.ResetXDR()
-		}
-	case nfs42.OpLockT:
-		if v.LockT != nil {
-			v.LockT.ResetXDR()
-		}
-	case nfs42.OpLockU:
-		if v.LockU != nil {
-			v.LockU.ResetXDR()
-		}
-	case nfs42.OpLookup:
-		if v.Lookup != nil {
-			v.Lookup.ResetXDR()
-		}
-	case nfs42.OpLookupP:
-	case nfs42.OpNverify:
-		if v.Nverify != nil {
-			v.Nverify.ResetXDR()
-		}
-	case nfs42.OpOpen:
-		if v.Open != nil {
-			v.Open.ResetXDR()
-		}
-	case nfs42.OpOpenAttr:
-		v.OpenAttr.ResetXDR()
-	case nfs42.OpOpenConfirm:
-		if v.OpenConfirm != nil {
-			v.OpenConfirm.ResetXDR()
-		}
-	case nfs42.OpOpenDowngrade:
-		if v.OpenDowngrade != nil {
-			v.OpenDowngrade.ResetXDR()
-		}
-	case nfs42.OpPutFH:
-		if v.PutFH != nil {
-			v.PutFH.ResetXDR()
-		}
-	case nfs42.OpPutPubFH:
-	case nfs42.OpPutRootFH:
-	case nfs42.OpRead:
-		if v.Read != nil {
-			v.Read.ResetXDR()
-		}
-	case nfs42.OpReadDir:
-		if v.ReadDir != nil {
-			v.ReadDir.ResetXDR()
-		}
-	case nfs42.OpReadLink:
-	case nfs42.OpRemove:
-		if v.Remove != nil {
-			v.Remove.ResetXDR()
-		}
-	case nfs42.OpRename:
-		if v.Rename != nil {
-			v.Rename.ResetXDR()
-		}
-	case nfs42.OpRenew:
-		v.Renew.ResetXDR()
-	case nfs42.OpRestoreFH:
-	case nfs42.OpSaveFH:
-	case nfs42.OpSecInfo:
-		if v.SecInfo != nil {
-			v.SecInfo.ResetXDR()
-		}
-	case nfs42.OpSetAttr:
-		if v.SetAttr != nil {
-			v.SetAttr.ResetXDR()
-		}
-	case nfs42.OpSetClientID:
-		if v.SetClientID != nil {
-			v.SetClientID.ResetXDR()
-		}
-	case nfs42.OpSetClientIDConfirm:
-		if v.SetClientIDConfirm != nil {
-			v.SetClientIDConfirm.ResetXDR()
-		}
-	case nfs42.OpVerify:
-		if v.Verify != nil {
-			v.Verify.ResetXDR()
-		}
-	case nfs42.OpWrite:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case nfs42.OpReleaseLockOwner:
-		if v.ReleaseLockOwner != nil {
-			v.ReleaseLockOwner.ResetXDR()
-		}
-	case nfs42.OpBackchannelCtl:
-		if v.BackchannelCtl != nil {
-			v.BackchannelCtl.ResetXDR()
-		}
-	case nfs42.OpBindConnToSession:
-		if v.BindConnToSession != nil {
-			v.BindConnToSession.ResetXDR()
-		}
-	case nfs42.OpExchangeID:
-		if v.ExchangeID != nil {
-			v.ExchangeID.ResetXDR()
-		}
-	case nfs42.OpCreateSession:
-		if v.CreateSession != nil {
-			v.CreateSession.ResetXDR()
-		}
-	case nfs42.OpDestroySession:
-		if v.DestroySession != nil {
-			v.DestroySession.ResetXDR()
-		}
-	case nfs42.OpFreeStateID:
-		if v.FreeStateID != nil {
-			v.FreeStateID.ResetXDR()
-		}
-	case nfs42.OpGetDirDelegation:
-		if v.GetDirDelegation != nil {
-			v.GetDirDelegation.ResetXDR()
-		}
-	case nfs42.OpGetDeviceInfo:
-		if v.GetDeviceInfo != nil {
-			v.GetDeviceInfo.ResetXDR()
-		}
-	case nfs42.OpGetDeviceList:
-		if v.GetDeviceList != nil {
-			v.GetDeviceList.ResetXDR()
-		}
-	case nfs42.OpLayoutCommit:
-		if v.LayoutCommit != nil {
-			v.LayoutCommit.ResetXDR()
-		}
-	case nfs42.OpLayoutGet:
-		if v.LayoutGet != nil {
-			v.LayoutGet.ResetXDR()
-		}
-	case nfs42.OpLayoutReturn:
-		if v.LayoutReturn != nil {
-			v.LayoutReturn.ResetXDR()
-		}
-	case nfs42.OpSecInfoNoName:
-		v.SecInfoNoName = 0
-	case nfs42.OpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case nfs42.OpSetSSV:
-		if v.SetSSV != nil {
-			v.SetSSV.ResetXDR()
-		}
-	case nfs42.OpTestStateID:
-		if v.TestStateID != nil {
-			v.TestStateID.ResetXDR()
-		}
-	case nfs42.OpWantDelegation:
-		if v.WantDelegation != nil {
-			v.WantDelegation.ResetXDR()
-		}
-	case nfs42.OpDestroyClientID:
-		if v.DestroyClientID != nil {
-			v.DestroyClientID.ResetXDR()
-		}
-	case nfs42.OpReclaimComplete:
-		v.ReclaimComplete.ResetXDR()
-	case nfs42.OpAllocate:
-		if v.Allocate != nil {
-			v.Allocate.ResetXDR()
-		}
-	case nfs42.OpCopy:
-		if v.Copy != nil {
-			v.Copy.ResetXDR()
-		}
-	case nfs42.OpCopyNotify:
-		if v.CopyNotify != nil {
-			v.CopyNotify.ResetXDR()
-		}
-	case nfs42.OpDeallocate:
-		if v.Deallocate != nil {
-			v.Deallocate.ResetXDR()
-		}
-	case nfs42.OpIOAdvise:
-		if v.IOAdvise != nil {
-			v.IOAdvise.ResetXDR()
-		}
-	case nfs42.OpLayoutError:
-		if v.LayoutError != nil {
-			v.LayoutError.ResetXDR()
-		}
-	case nfs42.OpLayoutStats:
-		if v.LayoutStats != nil {
-			v.LayoutStats.ResetXDR()
-		}
-	case nfs42.OpOffloadCancel:
-		if v.OffloadCancel != nil {
-			v.OffloadCancel.ResetXDR()
-		}
-	case nfs42.OpOffloadStatus:
-		if v.OffloadStatus != nil {
-			v.OffloadStatus.ResetXDR()
-		}
-	case nfs42.OpReadPlus:
-		if v.ReadPlus != nil {
-			v.ReadPlus.ResetXDR()
-		}
-	case nfs42.OpSeek:
-		if v.Seek != nil {
-			v.Seek.ResetXDR()
-		}
-	case nfs42.OpWriteSame:
-		if v.WriteSame != nil {
-			v.WriteSame.ResetXDR()
-		}
-	case nfs42.OpClone:
-		if v.CloneRange != nil {
-			v.CloneRange.ResetXDR()
-		}
-	case nfs42.OpIllegal:
-	}
-	v.Op = 0
-}
-
-// String returns v as text, for logs.
-func (v ArgOp) String() string { return text.String(&v, "nfs_argop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ResOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -5102,6 +4912,289 @@ func (v *ResOp) XDRSize() int {
 	}
 	return n
 }
+func (v *ResOp) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ResOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ResOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ResOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ResOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ResOp) ResetXDR() {
+	switch v.Op {
+	case nfs42.OpAccess:
+		v.Access.ResetXDR()
+	case nfs42.OpClose:
+		v.Close.ResetXDR()
+	case nfs42.OpCommit:
+		v.Commit.ResetXDR()
+	case nfs42.OpCreate:
+		v.Create.ResetXDR()
+	case nfs42.OpDelegPurge:
+		v.DelegPurge.ResetXDR()
+	case nfs42.OpDelegReturn:
+		v.DelegReturn.ResetXDR()
+	case nfs42.OpGetAttr:
+		if v.GetAttr != nil {
+			v.GetAttr.ResetXDR()
+		}
+	case nfs42.OpGetFH:
+		if v.GetFH != nil {
+			v.GetFH.ResetXDR()
+		}
+	case nfs42.OpLink:
+		if v.Link != nil {
+			v.Link.ResetXDR()
+		}
+	case nfs42.OpLock:
+		if v.Lock != nil {
+			v.Lock.ResetXDR()
+		}
+	case nfs42.OpLockT:
+		if v.LockT != nil {
+			v.LockT.ResetXDR()
+		}
+	case nfs42.OpLockU:
+		v.LockU.ResetXDR()
+	case nfs42.OpLookup:
+		if v.Lookup != nil {
+			v.Lookup.ResetXDR()
+		}
+	case nfs42.OpLookupP:
+		if v.LookupP != nil {
+			v.LookupP.ResetXDR()
+		}
+	case nfs42.OpNverify:
+		if v.Nverify != nil {
+			v.Nverify.ResetXDR()
+		}
+	case nfs42.OpOpen:
+		if v.Open != nil {
+			v.Open.ResetXDR()
+		}
+	case nfs42.OpOpenAttr:
+		if v.OpenAttr != nil {
+			v.OpenAttr.ResetXDR()
+		}
+	case nfs42.OpOpenConfirm:
+		if v.OpenConfirm != nil {
+			v.OpenConfirm.ResetXDR()
+		}
+	case nfs42.OpOpenDowngrade:
+		if v.OpenDowngrade != nil {
+			v.OpenDowngrade.ResetXDR()
+		}
+	case nfs42.OpPutFH:
+		if v.PutFH != nil {
+			v.PutFH.ResetXDR()
+		}
+	case nfs42.OpPutPubFH:
+		if v.PutPubFH != nil {
+			v.PutPubFH.ResetXDR()
+		}
+	case nfs42.OpPutRootFH:
+		if v.PutRootFH != nil {
+			v.PutRootFH.ResetXDR()
+		}
+	case nfs42.OpRead:
+		if v.Read != nil {
+			v.Read.ResetXDR()
+		}
+	case nfs42.OpReadDir:
+		if v.ReadDir != nil {
+			v.ReadDir.ResetXDR()
+		}
+	case nfs42.OpReadLink:
+		if v.ReadLink != nil {
+			v.ReadLink.ResetXDR()
+		}
+	case nfs42.OpRemove:
+		if v.Remove != nil {
+			v.Remove.ResetXDR()
+		}
+	case nfs42.OpRename:
+		if v.Rename != nil {
+			v.Rename.ResetXDR()
+		}
+	case nfs42.OpRenew:
+		if v.Renew != nil {
+			v.Renew.ResetXDR()
+		}
+	case nfs42.OpRestoreFH:
+		if v.RestoreFH != nil {
+			v.RestoreFH.ResetXDR()
+		}
+	case nfs42.OpSaveFH:
+		if v.SaveFH != nil {
+			v.SaveFH.ResetXDR()
+		}
+	case nfs42.OpSecInfo:
+		if v.SecInfo != nil {
+			v.SecInfo.ResetXDR()
+		}
+	case nfs42.OpSetAttr:
+		if v.SetAttr != nil {
+			v.SetAttr.ResetXDR()
+		}
+	case nfs42.OpSetClientID:
+		if v.SetClientID != nil {
+			v.SetClientID.ResetXDR()
+		}
+	case nfs42.OpSetClientIDConfirm:
+		if v.SetClientIDConfirm != nil {
+			v.SetClientIDConfirm.ResetXDR()
+		}
+	case nfs42.OpVerify:
+		if v.Verify != nil {
+			v.Verify.ResetXDR()
+		}
+	case nfs42.OpWrite:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case nfs42.OpReleaseLockOwner:
+		if v.ReleaseLockOwner != nil {
+			v.ReleaseLockOwner.ResetXDR()
+		}
+	case nfs42.OpBackchannelCtl:
+		if v.BackchannelCtl != nil {
+			v.BackchannelCtl.ResetXDR()
+		}
+	case nfs42.OpBindConnToSession:
+		if v.BindConnToSession != nil {
+			v.BindConnToSession.ResetXDR()
+		}
+	case nfs42.OpExchangeID:
+		if v.ExchangeID != nil {
+			v.ExchangeID.ResetXDR()
+		}
+	case nfs42.OpCreateSession:
+		if v.CreateSession != nil {
+			v.CreateSession.ResetXDR()
+		}
+	case nfs42.OpDestroySession:
+		if v.DestroySession != nil {
+			v.DestroySession.ResetXDR()
+		}
+	case nfs42.OpFreeStateID:
+		if v.FreeStateID != nil {
+			v.FreeStateID.ResetXDR()
+		}
+	case nfs42.OpGetDirDelegation:
+		if v.GetDirDelegation != nil {
+			v.GetDirDelegation.ResetXDR()
+		}
+	case nfs42.OpGetDeviceInfo:
+		if v.GetDeviceInfo != nil {
+			v.GetDeviceInfo.ResetXDR()
+		}
+	case nfs42.OpGetDeviceList:
+		if v.GetDeviceList != nil {
+			v.GetDeviceList.ResetXDR()
+		}
+	case nfs42.OpLayoutCommit:
+		if v.LayoutCommit != nil {
+			v.LayoutCommit.ResetXDR()
+		}
+	case nfs42.OpLayoutGet:
+		if v.LayoutGet != nil {
+			v.LayoutGet.ResetXDR()
+		}
+	case nfs42.OpLayoutReturn:
+		if v.LayoutReturn != nil {
+			v.LayoutReturn.ResetXDR()
+		}
+	case nfs42.OpSecInfoNoName:
+		if v.SecInfoNoName != nil {
+			(*v.SecInfoNoName).ResetXDR()
+		}
+	case nfs42.OpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case nfs42.OpSetSSV:
+		if v.SetSSV != nil {
+			v.SetSSV.ResetXDR()
+		}
+	case nfs42.OpTestStateID:
+		if v.TestStateID != nil {
+			v.TestStateID.ResetXDR()
+		}
+	case nfs42.OpWantDelegation:
+		if v.WantDelegation != nil {
+			v.WantDelegation.ResetXDR()
+		}
+	case nfs42.OpDestroyClientID:
+		if v.DestroyClientID != nil {
+			v.DestroyClientID.ResetXDR()
+		}
+	case nfs42.OpReclaimComplete:
+		if v.ReclaimComplete != nil {
+			v.ReclaimComplete.ResetXDR()
+		}
+	case nfs42.OpAllocate:
+		if v.Allocate != nil {
+			v.Allocate.ResetXDR()
+		}
+	case nfs42.OpCopy:
+		if v.Copy != nil {
+			v.Copy.ResetXDR()
+		}
+	case nfs42.OpCopyNotify:
+		if v.CopyNotify != nil {
+			v.CopyNotify.ResetXDR()
+		}
+	case nfs42.OpDeallocate:
+		if v.Deallocate != nil {
+			v.Deallocate.ResetXDR()
+		}
+	case nfs42.OpIOAdvise:
+		if v.IOAdvise != nil {
+			v.IOAdvise.ResetXDR()
+		}
+	case nfs42.OpLayoutError:
+		if v.LayoutError != nil {
+			v.LayoutError.ResetXDR()
+		}
+	case nfs42.OpLayoutStats:
+		if v.LayoutStats != nil {
+			v.LayoutStats.ResetXDR()
+		}
+	case nfs42.OpOffloadCancel:
+		if v.OffloadCancel != nil {
+			v.OffloadCancel.ResetXDR()
+		}
+	case nfs42.OpOffloadStatus:
+		if v.OffloadStatus != nil {
+			v.OffloadStatus.ResetXDR()
+		}
+	case nfs42.OpReadPlus:
+		if v.ReadPlus != nil {
+			v.ReadPlus.ResetXDR()
+		}
+	case nfs42.OpSeek:
+		if v.Seek != nil {
+			v.Seek.ResetXDR()
+		}
+	case nfs42.OpWriteSame:
+		if v.WriteSame != nil {
+			v.WriteSame.ResetXDR()
+		}
+	case nfs42.OpClone:
+		if v.CloneRange != nil {
+			v.CloneRange.ResetXDR()
+		}
+	case nfs42.OpIllegal:
+		if v.Illegal != nil {
+			v.Illegal.ResetXDR()
+		}
+	}
+	v.Op = 0
+}
+func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -5388,28 +5481,6 @@ func (v *ResOp) ReducedXDRSize(e *xdr.Encoder) int {
 		}
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ResOp) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ResOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ResOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -6250,7 +6321,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.ResOp:Op")
@@ -7136,283 +7206,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ResOp) ResetXDR() {
-	switch v.Op {
-	case nfs42.OpAccess:
-		v.Access.ResetXDR()
-	case nfs42.OpClose:
-		v.Close.ResetXDR()
-	case nfs42.OpCommit:
-		v.Commit.ResetXDR()
-	case nfs42.OpCreate:
-		v.Create.ResetXDR()
-	case nfs42.OpDelegPurge:
-		v.DelegPurge.ResetXDR()
-	case nfs42.OpDelegReturn:
-		v.DelegReturn.ResetXDR()
-	case nfs42.OpGetAttr:
-		if v.GetAttr != nil {
-			v.GetAttr.ResetXDR()
-		}
-	case nfs42.OpGetFH:
-		if v.GetFH != nil {
-			v.GetFH.ResetXDR()
-		}
-	case nfs42.OpLink:
-		if v.Link != nil {
-			v.Link.ResetXDR()
-		}
-	case nfs42.OpLock:
-		if v.Lock != nil {
-			v.Lock.ResetXDR()
-		}
-	case nfs42.OpLockT:
-		if v.LockT != nil {
-			v.LockT.ResetXDR()
-		}
-	case nfs42.OpLockU:
-		v.LockU.ResetXDR()
-	case nfs42.OpLookup:
-		if v.Lookup != nil {
-			v.Lookup.ResetXDR()
-		}
-	case nfs42.OpLookupP:
-		if v.LookupP != nil {
-			v.LookupP.ResetXDR()
-		}
-	case nfs42.OpNverify:
-		if v.Nverify != nil {
-			v.Nverify.ResetXDR()
-		}
-	case nfs42.OpOpen:
-		if v.Open != nil {
-			v.Open.ResetXDR()
-		}
-	case nfs42.OpOpenAttr:
-		if v.OpenAttr != nil {
-			v.OpenAttr.ResetXDR()
-		}
-	case nfs42.OpOpenConfirm:
-		if v.OpenConfirm != nil {
-			v.OpenConfirm.ResetXDR()
-		}
-	case nfs42.OpOpenDowngrade:
-		if v.OpenDowngrade != nil {
-			v.OpenDowngrade.ResetXDR()
-		}
-	case nfs42.OpPutFH:
-		if v.PutFH != nil {
-			v.PutFH.ResetXDR()
-		}
-	case nfs42.OpPutPubFH:
-		if v.PutPubFH != nil {
-			v.PutPubFH.ResetXDR()
-		}
-	case nfs42.OpPutRootFH:
-		if v.PutRootFH != nil {
-			v.PutRootFH.ResetXDR()
-		}
-	case nfs42.OpRead:
-		if v.Read != nil {
-			v.Read.ResetXDR()
-		}
-	case nfs42.OpReadDir:
-		if v.ReadDir != nil {
-			v.ReadDir.ResetXDR()
-		}
-	case nfs42.OpReadLink:
-		if v.ReadLink != nil {
-			v.ReadLink.ResetXDR()
-		}
-	case nfs42.OpRemove:
-		if v.Remove != nil {
-			v.Remove.ResetXDR()
-		}
-	case nfs42.OpRename:
-		if v.Rename != nil {
-			v.Rename.ResetXDR()
-		}
-	case nfs42.OpRenew:
-		if v.Renew != nil {
-			v.Renew.ResetXDR()
-		}
-	case nfs42.OpRestoreFH:
-		if v.RestoreFH != nil {
-			v.RestoreFH.ResetXDR()
-		}
-	case nfs42.OpSaveFH:
-		if v.SaveFH != nil {
-			v.SaveFH.ResetXDR()
-		}
-	case nfs42.OpSecInfo:
-		if v.SecInfo != nil {
-			v.SecInfo.ResetXDR()
-		}
-	case nfs42.OpSetAttr:
-		if v.SetAttr != nil {
-			v.SetAttr.ResetXDR()
-		}
-	case nfs42.OpSetClientID:
-		if v.SetClientID != nil {
-			v.SetClientID.ResetXDR()
-		}
-	case nfs42.OpSetClientIDConfirm:
-		if v.SetClientIDConfirm != nil {
-			v.SetClientIDConfirm.ResetXDR()
-		}
-	case nfs42.OpVerify:
-		if v.Verify != nil {
-			v.Verify.ResetXDR()
-		}
-	case nfs42.OpWrite:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case nfs42.OpReleaseLockOwner:
-		if v.ReleaseLockOwner != nil {
-			v.ReleaseLockOwner.ResetXDR()
-		}
-	case nfs42.OpBackchannelCtl:
-		if v.BackchannelCtl != nil {
-			v.BackchannelCtl.ResetXDR()
-		}
-	case nfs42.OpBindConnToSession:
-		if v.BindConnToSession != nil {
-			v.BindConnToSession.ResetXDR()
-		}
-	case nfs42.OpExchangeID:
-		if v.ExchangeID != nil {
-			v.ExchangeID.ResetXDR()
-		}
-	case nfs42.OpCreateSession:
-		if v.CreateSession != nil {
-			v.CreateSession.ResetXDR()
-		}
-	case nfs42.OpDestroySession:
-		if v.DestroySession != nil {
-			v.DestroySession.ResetXDR()
-		}
-	case nfs42.OpFreeStateID:
-		if v.FreeStateID != nil {
-			v.FreeStateID.ResetXDR()
-		}
-	case nfs42.OpGetDirDelegation:
-		if v.GetDirDelegation != nil {
-			v.GetDirDelegation.ResetXDR()
-		}
-	case nfs42.OpGetDeviceInfo:
-		if v.GetDeviceInfo != nil {
-			v.GetDeviceInfo.ResetXDR()
-		}
-	case nfs42.OpGetDeviceList:
-		if v.GetDeviceList != nil {
-			v.GetDeviceList.ResetXDR()
-		}
-	case nfs42.OpLayoutCommit:
-		if v.LayoutCommit != nil {
-			v.LayoutCommit.ResetXDR()
-		}
-	case nfs42.OpLayoutGet:
-		if v.LayoutGet != nil {
-			v.LayoutGet.ResetXDR()
-		}
-	case nfs42.OpLayoutReturn:
-		if v.LayoutReturn != nil {
-			v.LayoutReturn.ResetXDR()
-		}
-	case nfs42.OpSecInfoNoName:
-		if v.SecInfoNoName != nil {
-			(*v.SecInfoNoName).ResetXDR()
-		}
-	case nfs42.OpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case nfs42.OpSetSSV:
-		if v.SetSSV != nil {
-			v.SetSSV.ResetXDR()
-		}
-	case nfs42.OpTestStateID:
-		if v.TestStateID != nil {
-			v.TestStateID.ResetXDR()
-		}
-	case nfs42.OpWantDelegation:
-		if v.WantDelegation != nil {
-			v.WantDelegation.ResetXDR()
-		}
-	case nfs42.OpDestroyClientID:
-		if v.DestroyClientID != nil {
-			v.DestroyClientID.ResetXDR()
-		}
-	case nfs42.OpReclaimComplete:
-		if v.ReclaimComplete != nil {
-			v.ReclaimComplete.ResetXDR()
-		}
-	case nfs42.OpAllocate:
-		if v.Allocate != nil {
-			v.Allocate.ResetXDR()
-		}
-	case nfs42.OpCopy:
-		if v.Copy != nil {
-			v.Copy.ResetXDR()
-		}
-	case nfs42.OpCopyNotify:
-		if v.CopyNotify != nil {
-			v.CopyNotify.ResetXDR()
-		}
-	case nfs42.OpDeallocate:
-		if v.Deallocate != nil {
-			v.Deallocate.ResetXDR()
-		}
-	case nfs42.OpIOAdvise:
-		if v.IOAdvise != nil {
-			v.IOAdvise.ResetXDR()
-		}
-	case nfs42.OpLayoutError:
-		if v.LayoutError != nil {
-			v.LayoutError.ResetXDR()
-		}
-	case nfs42.OpLayoutStats:
-		if v.LayoutStats != nil {
-			v.LayoutStats.ResetXDR()
-		}
-	case nfs42.OpOffloadCancel:
-		if v.OffloadCancel != nil {
-			v.OffloadCancel.ResetXDR()
-		}
-	case nfs42.OpOffloadStatus:
-		if v.OffloadStatus != nil {
-			v.OffloadStatus.ResetXDR()
-		}
-	case nfs42.OpReadPlus:
-		if v.ReadPlus != nil {
-			v.ReadPlus.ResetXDR()
-		}
-	case nfs42.OpSeek:
-		if v.Seek != nil {
-			v.Seek.ResetXDR()
-		}
-	case nfs42.OpWriteSame:
-		if v.WriteSame != nil {
-			v.WriteSame.ResetXDR()
-		}
-	case nfs42.OpClone:
-		if v.CloneRange != nil {
-			v.CloneRange.ResetXDR()
-		}
-	case nfs42.OpIllegal:
-		if v.Illegal != nil {
-			v.Illegal.ResetXDR()
-		}
-	}
-	v.Op = 0
-}
-
-// String returns v as text, for logs.
-func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundArgs) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.ArgArray {
@@ -7420,6 +7214,25 @@ func (v *CompoundArgs) XDRSize() int {
 	}
 	return n
 }
+func (v *CompoundArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *CompoundArgs) DecodeXDR(d *xdr.Decoder) error {
+	return codec.Decode(codec.Amplify(d, CompoundArgsAmplification), v)
+}
+func (v *CompoundArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundArgs) ResetXDR() {
+	v.Tag = nil
+	v.MinorVersion = 0
+	v.ArgArray = v.ArgArray[:0]
+}
+func (v CompoundArgs) String() string { return text.String(&v, "COMPOUND4args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -7429,32 +7242,6 @@ func (v *CompoundArgs) ReducedXDRSize(e *xdr.Encoder) int {
 		n += v.ArgArray[i].ReducedXDRSize(e)
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CompoundArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *CompoundArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	codec.Amplify(d, CompoundArgsAmplification)
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -7481,7 +7268,6 @@ func (v *CompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	}
 	return off, nil
 }
-
 func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CompoundArgs:Tag")
@@ -7509,17 +7295,7 @@ func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundArgs) ResetXDR() {
-	v.Tag = nil
-	v.MinorVersion = 0
-	v.ArgArray = v.ArgArray[:0]
-}
-
-// String returns v as text, for logs.
-func (v CompoundArgs) String() string { return text.String(&v, "COMPOUND4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundRes) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.ResArray {
@@ -7527,6 +7303,25 @@ func (v *CompoundRes) XDRSize() int {
 	}
 	return n
 }
+func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) error {
+	return codec.Decode(codec.Amplify(d, CompoundResAmplification), v)
+}
+func (v *CompoundRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundRes) ResetXDR() {
+	v.Status = 0
+	v.Tag = nil
+	v.ResArray = v.ResArray[:0]
+}
+func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -7536,32 +7331,6 @@ func (v *CompoundRes) ReducedXDRSize(e *xdr.Encoder) int {
 		n += v.ResArray[i].ReducedXDRSize(e)
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	codec.Amplify(d, CompoundResAmplification)
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -7587,7 +7356,6 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	}
 	return off, nil
 }
-
 func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs42deleg.CompoundRes:Status").In(codec.GetWord(b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs42deleg.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
@@ -7614,40 +7382,18 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundRes) ResetXDR() {
-	v.Status = 0
-	v.Tag = nil
-	v.ResArray = v.ResArray[:0]
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *CBPushDelegArgs) XDRSize() int                          { return 4 + xdr.Padded(len(v.FH)) + v.Delegation.XDRSize() }
+func (v *CBPushDelegArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CBPushDelegArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CBPushDelegArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CBPushDelegArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CBPushDelegArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CBPushDelegArgs) ResetXDR() {
+	v.FH = nil
+	v.Delegation.ResetXDR()
 }
-
-// String returns v as text, for logs.
-func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *CBPushDelegArgs) XDRSize() int { return 4 + xdr.Padded(len(v.FH)) + v.Delegation.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CBPushDelegArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *CBPushDelegArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CBPushDelegArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CBPushDelegArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CBPushDelegArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CBPushDelegArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v CBPushDelegArgs) String() string { return text.String(&v, "CB_PUSH_DELEG4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBPushDelegArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -7665,7 +7411,6 @@ func (v *CBPushDelegArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
 func (v *CBPushDelegArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.CBPushDelegArgs:FH")
@@ -7688,17 +7433,11 @@ func (v *CBPushDelegArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CBPushDelegArgs) ResetXDR() {
-	v.FH = nil
-	v.Delegation.ResetXDR()
+func (v *CBPushDelegArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v CBPushDelegArgs) String() string { return text.String(&v, "CB_PUSH_DELEG4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CBArgOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -7755,28 +7494,64 @@ func (v *CBArgOp) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CBArgOp) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CBArgOp) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CBArgOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CBArgOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CBArgOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CBArgOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CBArgOp) ResetXDR() {
+	switch v.Op {
+	case nfs42.CBOpGetAttr:
+		v.GetAttr.ResetXDR()
+	case nfs42.CBOpRecall:
+		v.Recall.ResetXDR()
+	case nfs42.CBOpLayoutRecall:
+		if v.LayoutRecall != nil {
+			v.LayoutRecall.ResetXDR()
+		}
+	case nfs42.CBOpNotify:
+		if v.Notify != nil {
+			v.Notify.ResetXDR()
+		}
+	case nfs42.CBOpPushDeleg:
+		if v.PushDeleg != nil {
+			v.PushDeleg.ResetXDR()
+		}
+	case nfs42.CBOpRecallAny:
+		v.RecallAny.ResetXDR()
+	case nfs42.CBOpRecallableObjAvail:
+		if v.RecallableObjAvail != nil {
+			(*v.RecallableObjAvail).ResetXDR()
+		}
+	case nfs42.CBOpRecallSlot:
+		if v.RecallSlot != nil {
+			v.RecallSlot.ResetXDR()
+		}
+	case nfs42.CBOpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case nfs42.CBOpWantsCancelled:
+		if v.WantsCancelled != nil {
+			v.WantsCancelled.ResetXDR()
+		}
+	case nfs42.CBOpNotifyLock:
+		if v.NotifyLock != nil {
+			v.NotifyLock.ResetXDR()
+		}
+	case nfs42.CBOpNotifyDeviceID:
+		if v.NotifyDeviceID != nil {
+			v.NotifyDeviceID.ResetXDR()
+		}
+	case nfs42.CBOpOffload:
+		if v.Offload != nil {
+			v.Offload.ResetXDR()
+		}
+	case nfs42.CBOpIllegal:
+	}
+	v.Op = 0
 }
-func (v *CBArgOp) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CBArgOp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CBArgOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CBArgOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CBArgOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v CBArgOp) String() string { return text.String(&v, "nfs_cb_argop4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -8002,7 +7777,6 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.CBArgOp:Op")
@@ -8319,65 +8093,11 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CBArgOp) ResetXDR() {
-	switch v.Op {
-	case nfs42.CBOpGetAttr:
-		v.GetAttr.ResetXDR()
-	case nfs42.CBOpRecall:
-		v.Recall.ResetXDR()
-	case nfs42.CBOpLayoutRecall:
-		if v.LayoutRecall != nil {
-			v.LayoutRecall.ResetXDR()
-		}
-	case nfs42.CBOpNotify:
-		if v.Notify != nil {
-			v.Notify.ResetXDR()
-		}
-	case nfs42.CBOpPushDeleg:
-		if v.PushDeleg != nil {
-			v.PushDeleg.ResetXDR()
-		}
-	case nfs42.CBOpRecallAny:
-		v.RecallAny.ResetXDR()
-	case nfs42.CBOpRecallableObjAvail:
-		if v.RecallableObjAvail != nil {
-			(*v.RecallableObjAvail).ResetXDR()
-		}
-	case nfs42.CBOpRecallSlot:
-		if v.RecallSlot != nil {
-			v.RecallSlot.ResetXDR()
-		}
-	case nfs42.CBOpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case nfs42.CBOpWantsCancelled:
-		if v.WantsCancelled != nil {
-			v.WantsCancelled.ResetXDR()
-		}
-	case nfs42.CBOpNotifyLock:
-		if v.NotifyLock != nil {
-			v.NotifyLock.ResetXDR()
-		}
-	case nfs42.CBOpNotifyDeviceID:
-		if v.NotifyDeviceID != nil {
-			v.NotifyDeviceID.ResetXDR()
-		}
-	case nfs42.CBOpOffload:
-		if v.Offload != nil {
-			v.Offload.ResetXDR()
-		}
-	case nfs42.CBOpIllegal:
-	}
-	v.Op = 0
+func (v *CBArgOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v CBArgOp) String() string { return text.String(&v, "nfs_cb_argop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CBCompoundArgs) XDRSize() int {
 	n := 16 + xdr.Padded(len(v.Tag))
 	for i := range v.ArgArray {
@@ -8385,28 +8105,21 @@ func (v *CBCompoundArgs) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CBCompoundArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CBCompoundArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *CBCompoundArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CBCompoundArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CBCompoundArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CBCompoundArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CBCompoundArgs) ResetXDR() {
+	v.Tag = nil
+	v.MinorVersion = 0
+	v.CallbackIdent = 0
+	v.ArgArray = v.ArgArray[:0]
 }
-func (v *CBCompoundArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CBCompoundArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CBCompoundArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v CBCompoundArgs) String() string { return text.String(&v, "CB_COMPOUND4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBCompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -8433,7 +8146,6 @@ func (v *CBCompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
 func (v *CBCompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CBCompoundArgs:Tag")
@@ -8462,53 +8174,25 @@ func (v *CBCompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CBCompoundArgs) ResetXDR() {
-	v.Tag = nil
-	v.MinorVersion = 0
-	v.CallbackIdent = 0
-	v.ArgArray = v.ArgArray[:0]
-}
-
-// String returns v as text, for logs.
-func (v CBCompoundArgs) String() string { return text.String(&v, "CB_COMPOUND4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *FattrOffline) XDRSize() int  { return 4 }
-func (*FattrOffline) XDRMaxSize() int { return FattrOfflineFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *FattrOffline) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *FattrOffline) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FattrOffline) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FattrOffline) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FattrOffline) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *FattrOffline) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *FattrOffline) XDRSize() int                          { return 4 }
+func (*FattrOffline) XDRMaxSize() int                         { return FattrOfflineFixedSize }
+func (v *FattrOffline) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *FattrOffline) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FattrOffline) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FattrOffline) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FattrOffline) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FattrOffline) ResetXDR()                             { *v = false }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FattrOffline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
-
 func (v *FattrOffline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.FattrOffline:")
@@ -8522,35 +8206,23 @@ func (v *FattrOffline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FattrOffline) ResetXDR() { *v = false }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenArguments) XDRSize() int {
 	return 20 + 4*len(v.ShareAccess) + 4*len(v.ShareDeny) + 4*len(v.ShareAccessWant) + 4*len(v.OpenClaim) + 4*len(v.CreateMode)
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArguments) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenArguments) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenArguments) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenArguments) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenArguments) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenArguments) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenArguments) ResetXDR() {
+	v.ShareAccess = v.ShareAccess[:0]
+	v.ShareDeny = v.ShareDeny[:0]
+	v.ShareAccessWant = v.ShareAccessWant[:0]
+	v.OpenClaim = v.OpenClaim[:0]
+	v.CreateMode = v.CreateMode[:0]
 }
-func (v *OpenArguments) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenArguments) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenArguments) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenArguments) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArguments) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenArguments) String() string { return text.String(&v, "open_arguments4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArguments) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8589,7 +8261,6 @@ func (v *OpenArguments) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutWords(b, off, v.CreateMode)
 	return off, nil
 }
-
 func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenArguments:ShareAccess")
@@ -8653,18 +8324,9 @@ func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	off = codec.GetWords(b, off, v.CreateMode)
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArguments) ResetXDR() {
-	v.ShareAccess = v.ShareAccess[:0]
-	v.ShareDeny = v.ShareDeny[:0]
-	v.ShareAccessWant = v.ShareAccessWant[:0]
-	v.OpenClaim = v.OpenClaim[:0]
-	v.CreateMode = v.CreateMode[:0]
+func (v *OpenArguments) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-
-// String returns v as text, for logs.
-func (v OpenArguments) String() string { return text.String(&v, "open_arguments4") }
 
 // String returns the XDR name of v, such as OPEN_ARGS_SHARE_ACCESS_READ. Without a name, it is open_args_share_access4(NUMBER).
 func (v OpenArgsShareAccess) String() string {
@@ -8696,45 +8358,30 @@ var enumOpenArgsShareAccess = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v OpenArgsShareAccess) Valid() bool { return 1 <= v && v <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenArgsShareAccess) XDRSize() int  { return 4 }
-func (*OpenArgsShareAccess) XDRMaxSize() int { return OpenArgsShareAccessFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgsShareAccess) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenArgsShareAccess) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenArgsShareAccess) XDRSize() int                   { return 4 }
+func (*OpenArgsShareAccess) XDRMaxSize() int                  { return OpenArgsShareAccessFixedSize }
+func (v *OpenArgsShareAccess) EncodeXDR(e *xdr.Encoder) error { return codec.Encode(e, v) }
+func (v *OpenArgsShareAccess) DecodeXDR(d *xdr.Decoder) error { return codec.Decode(d, v) }
 func (v *OpenArgsShareAccess) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 func (v *OpenArgsShareAccess) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+	return codec.Out(codec.To(b), v)
 }
-func (v *OpenArgsShareAccess) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgsShareAccess) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *OpenArgsShareAccess) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
+func (v *OpenArgsShareAccess) ResetXDR()                      { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsShareAccess) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareAccess:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareAccess:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenArgsShareAccess) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenArgsShareAccess:")
@@ -8747,9 +8394,6 @@ func (v *OpenArgsShareAccess) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgsShareAccess) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_SHARE_DENY_NONE. Without a name, it is open_args_share_deny4(NUMBER).
 func (v OpenArgsShareDeny) String() string {
@@ -8781,45 +8425,28 @@ var enumOpenArgsShareDeny = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v OpenArgsShareDeny) Valid() bool { return uint32(v) <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenArgsShareDeny) XDRSize() int  { return 4 }
-func (*OpenArgsShareDeny) XDRMaxSize() int { return OpenArgsShareDenyFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgsShareDeny) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenArgsShareDeny) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenArgsShareDeny) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenArgsShareDeny) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenArgsShareDeny) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgsShareDeny) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenArgsShareDeny) XDRSize() int                          { return 4 }
+func (*OpenArgsShareDeny) XDRMaxSize() int                         { return OpenArgsShareDenyFixedSize }
+func (v *OpenArgsShareDeny) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenArgsShareDeny) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenArgsShareDeny) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenArgsShareDeny) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenArgsShareDeny) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenArgsShareDeny) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsShareDeny) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareDeny:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareDeny:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenArgsShareDeny) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenArgsShareDeny:")
@@ -8832,9 +8459,6 @@ func (v *OpenArgsShareDeny) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgsShareDeny) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_SHARE_ACCESS_WANT_ANY_DELEG. Without a name, it is open_args_share_access_want4(NUMBER).
 func (v OpenArgsShareAccessWant) String() string {
@@ -8873,45 +8497,30 @@ func (v OpenArgsShareAccessWant) Valid() bool {
 	return 3 <= v && v <= 5 || 17 <= v && v <= 18 || 20 <= v && v <= 21
 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenArgsShareAccessWant) XDRSize() int  { return 4 }
-func (*OpenArgsShareAccessWant) XDRMaxSize() int { return OpenArgsShareAccessWantFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgsShareAccessWant) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenArgsShareAccessWant) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenArgsShareAccessWant) XDRSize() int                   { return 4 }
+func (*OpenArgsShareAccessWant) XDRMaxSize() int                  { return OpenArgsShareAccessWantFixedSize }
+func (v *OpenArgsShareAccessWant) EncodeXDR(e *xdr.Encoder) error { return codec.Encode(e, v) }
+func (v *OpenArgsShareAccessWant) DecodeXDR(d *xdr.Decoder) error { return codec.Decode(d, v) }
 func (v *OpenArgsShareAccessWant) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
 func (v *OpenArgsShareAccessWant) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
+	return codec.Out(codec.To(b), v)
 }
-func (v *OpenArgsShareAccessWant) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgsShareAccessWant) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *OpenArgsShareAccessWant) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
+func (v *OpenArgsShareAccessWant) ResetXDR()                      { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsShareAccessWant) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareAccessWant:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareAccessWant:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenArgsShareAccessWant) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenArgsShareAccessWant:")
@@ -8924,9 +8533,6 @@ func (v *OpenArgsShareAccessWant) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgsShareAccessWant) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_OPEN_CLAIM_NULL. Without a name, it is open_args_open_claim4(NUMBER).
 func (v OpenArgsClaim) String() string {
@@ -8960,45 +8566,28 @@ var enumOpenArgsClaim = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v OpenArgsClaim) Valid() bool { return uint32(v) <= 6 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenArgsClaim) XDRSize() int  { return 4 }
-func (*OpenArgsClaim) XDRMaxSize() int { return OpenArgsClaimFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgsClaim) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenArgsClaim) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenArgsClaim) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenArgsClaim) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenArgsClaim) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgsClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenArgsClaim) XDRSize() int                          { return 4 }
+func (*OpenArgsClaim) XDRMaxSize() int                         { return OpenArgsClaimFixedSize }
+func (v *OpenArgsClaim) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenArgsClaim) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenArgsClaim) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenArgsClaim) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenArgsClaim) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenArgsClaim) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsClaim:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsClaim:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenArgsClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenArgsClaim:")
@@ -9011,9 +8600,6 @@ func (v *OpenArgsClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgsClaim) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_CREATEMODE_UNCHECKED4. Without a name, it is open_args_createmode4(NUMBER).
 func (v OpenArgsCreateMode) String() string {
@@ -9045,45 +8631,28 @@ var enumOpenArgsCreateMode = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v OpenArgsCreateMode) Valid() bool { return uint32(v) <= 3 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenArgsCreateMode) XDRSize() int  { return 4 }
-func (*OpenArgsCreateMode) XDRMaxSize() int { return OpenArgsCreateModeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgsCreateMode) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenArgsCreateMode) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenArgsCreateMode) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenArgsCreateMode) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenArgsCreateMode) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgsCreateMode) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenArgsCreateMode) XDRSize() int                          { return 4 }
+func (*OpenArgsCreateMode) XDRMaxSize() int                         { return OpenArgsCreateModeFixedSize }
+func (v *OpenArgsCreateMode) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenArgsCreateMode) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenArgsCreateMode) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenArgsCreateMode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenArgsCreateMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenArgsCreateMode) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsCreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsCreateMode:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsCreateMode:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenArgsCreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenArgsCreateMode:")
@@ -9096,9 +8665,6 @@ func (v *OpenArgsCreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgsCreateMode) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OPEN_DELEGATE_NONE. Without a name, it is open_delegation_type4(NUMBER).
 func (v OpenDelegationType) String() string {
@@ -9131,45 +8697,28 @@ var enumOpenDelegationType = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v OpenDelegationType) Valid() bool { return uint32(v) <= 5 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDelegationType) XDRSize() int  { return 4 }
-func (*OpenDelegationType) XDRMaxSize() int { return OpenDelegationTypeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenDelegationType) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenDelegationType) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenDelegationType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenDelegationType) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenDelegationType) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenDelegationType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenDelegationType) XDRSize() int                          { return 4 }
+func (*OpenDelegationType) XDRMaxSize() int                         { return OpenDelegationTypeFixedSize }
+func (v *OpenDelegationType) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenDelegationType) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenDelegationType) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenDelegationType) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenDelegationType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenDelegationType) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegationType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenDelegationType:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenDelegationType:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenDelegationType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenDelegationType:")
@@ -9183,10 +8732,7 @@ func (v *OpenDelegationType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDelegationType) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenDelegation) XDRSize() int {
 	n := 4
 	switch v.DelegationType {
@@ -9202,28 +8748,26 @@ func (v *OpenDelegation) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenDelegation) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenDelegation) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenDelegation) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenDelegation) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenDelegation) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenDelegation) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenDelegation) ResetXDR() {
+	switch v.DelegationType {
+	case OpenDelegationTypeNone:
+	case OpenDelegationTypeRead, OpenDelegationTypeReadAttrsDeleg:
+		v.Read.ResetXDR()
+	case OpenDelegationTypeWrite, OpenDelegationTypeWriteAttrsDeleg:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case OpenDelegationTypeNoneExt:
+		v.WhyNone.ResetXDR()
+	}
+	v.DelegationType = 0
 }
-func (v *OpenDelegation) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenDelegation) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenDelegation) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenDelegation) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenDelegation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenDelegation) String() string { return text.String(&v, "open_delegation4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -9281,7 +8825,6 @@ func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
 func (v *OpenDelegation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42deleg.OpenDelegation:DelegationType")
@@ -9348,25 +8891,9 @@ func (v *OpenDelegation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDelegation) ResetXDR() {
-	switch v.DelegationType {
-	case OpenDelegationTypeNone:
-	case OpenDelegationTypeRead, OpenDelegationTypeReadAttrsDeleg:
-		v.Read.ResetXDR()
-	case OpenDelegationTypeWrite, OpenDelegationTypeWriteAttrsDeleg:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case OpenDelegationTypeNoneExt:
-		v.WhyNone.ResetXDR()
-	}
-	v.DelegationType = 0
+func (v *OpenDelegation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
-
-// String returns v as text, for logs.
-func (v OpenDelegation) String() string { return text.String(&v, "open_delegation4") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 // DDPBindings returns the procedure and direction in which each site is eligible.

@@ -153,9 +153,6 @@ const (
 	StatusXattrTooBig           Status = 10096 // NFS4ERR_XATTR2BIG: xattr value is too big
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // Op is enum nfs_opnum4.
 type Op int32
 
@@ -237,9 +234,6 @@ const (
 	OpRemoveXattr        Op = 75    // OP_REMOVEXATTR
 )
 
-// OpFixedSize is the size of every Op on the wire, in bytes.
-const OpFixedSize = 4
-
 // OpenDelegationType is enum open_delegation_type4.
 type OpenDelegationType int32
 
@@ -252,9 +246,6 @@ const (
 	OpenDelegationTypeReadAttrsDeleg  OpenDelegationType = 4 // OPEN_DELEGATE_READ_ATTRS_DELEG
 	OpenDelegationTypeWriteAttrsDeleg OpenDelegationType = 5 // OPEN_DELEGATE_WRITE_ATTRS_DELEG
 )
-
-// OpenDelegationTypeFixedSize is the size of every OpenDelegationType on the wire, in bytes.
-const OpenDelegationTypeFixedSize = 4
 
 // OpenClaim is union open_claim4, with the arm that Claim selects.
 type OpenClaim struct {
@@ -271,9 +262,6 @@ type OpenClaim struct {
 	DelegateStateID nfs42.StateID `xdr:"oc_delegate_stateid,case=5"` // if Claim is nfs42.OpenClaimTypeDelegCurFH
 }
 
-// The bounds of OpenClaim in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenClaimMinSize, OpenClaimAmplification = 4, 1
-
 // OpenArgs is struct OPEN4args.
 //
 // OPEN: Open a file, potentially receiving an open delegation.
@@ -286,9 +274,6 @@ type OpenArgs struct {
 	Claim       OpenClaim       `xdr:"claim"`
 }
 
-// The bounds of OpenArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenArgsMinSize, OpenArgsAmplification = 32, 1
-
 // OpenDelegation is union open_delegation4, with the arm that DelegationType selects.
 type OpenDelegation struct {
 	DelegationType OpenDelegationType         `xdr:"delegation_type,switch,case=0"` // selects the arm
@@ -296,9 +281,6 @@ type OpenDelegation struct {
 	Write          *nfs42.OpenWriteDelegation `xdr:"write,case=2,case=5,pointer"`   // if DelegationType is OpenDelegationTypeWrite or OpenDelegationTypeWriteAttrsDeleg
 	WhyNone        nfs42.OpenNoneDelegation   `xdr:"od_whynone,case=3"`             // if DelegationType is OpenDelegationTypeNoneExt
 }
-
-// The bounds of OpenDelegation in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenDelegationMinSize, OpenDelegationAmplification = 4, 2
 
 // OpenResOK is struct OPEN4resok.
 type OpenResOK struct {
@@ -309,18 +291,12 @@ type OpenResOK struct {
 	Delegation OpenDelegation   `xdr:"delegation"` // Info on any open delegation
 }
 
-// The bounds of OpenResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenResOKMinSize, OpenResOKAmplification = 48, 1
-
 // OpenRes is union OPEN4res, with the arm that Status selects.
 type OpenRes struct {
 	Status Status `xdr:"status,switch,default"` // selects the arm
 	// New CURRENT_FH: opened file
 	OK *OpenResOK `xdr:"resok4,case=0,pointer"` // if Status is StatusOK
 }
-
-// The bounds of OpenRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const OpenResMinSize, OpenResAmplification = 4, 4
 
 // DelegClaim is union deleg_claim4, with the arm that Claim selects.
 type DelegClaim struct {
@@ -329,17 +305,11 @@ type DelegClaim struct {
 	DelegateType OpenDelegationType `xdr:"dc_delegate_type,case=1"` // if Claim is nfs42.OpenClaimTypePrevious
 }
 
-// The bounds of DelegClaim in bytes: least and largest size on the wire.
-const DelegClaimMinSize, DelegClaimMaxSize = 4, 8
-
 // WantDelegationArgs is struct WANT_DELEGATION4args.
 type WantDelegationArgs struct {
 	Want  uint32     `xdr:"wda_want"`
 	Claim DelegClaim `xdr:"wda_claim"`
 }
-
-// The bounds of WantDelegationArgs in bytes: least and largest size on the wire.
-const WantDelegationArgsMinSize, WantDelegationArgsMaxSize = 8, 12
 
 // WantDelegationRes is union WANT_DELEGATION4res, with the arm that Status selects.
 type WantDelegationRes struct {
@@ -347,18 +317,12 @@ type WantDelegationRes struct {
 	OK     OpenDelegation `xdr:"wdr_resok4,case=0"`         // if Status is StatusOK
 }
 
-// The bounds of WantDelegationRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const WantDelegationResMinSize, WantDelegationResAmplification = 4, 2
-
 // DeviceError is struct device_error4.
 type DeviceError struct {
 	DeviceID nfs42.DeviceID `xdr:"de_deviceid"`
 	Status   Status         `xdr:"de_status"`
 	OpNum    Op             `xdr:"de_opnum"`
 }
-
-// DeviceErrorFixedSize is the size of every DeviceError on the wire, in bytes.
-const DeviceErrorFixedSize = 24
 
 // LayoutErrorArgs is struct LAYOUTERROR4args.
 type LayoutErrorArgs struct {
@@ -368,9 +332,6 @@ type LayoutErrorArgs struct {
 	StateID nfs42.StateID `xdr:"lea_stateid"`
 	Errors  []DeviceError `xdr:"lea_errors"`
 }
-
-// The bounds of LayoutErrorArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const LayoutErrorArgsMinSize, LayoutErrorArgsAmplification = 36, 1
 
 // ArgOp is union nfs_argop4, with the arm that Op selects.
 type ArgOp struct {
@@ -442,9 +403,6 @@ type ArgOp struct {
 	ListXattrs         *nfs42xattr.ListXattrsArgs    `xdr:"oplistxattrs,case=74,pointer"`                                                    // if Op is OpListXattrs
 	RemoveXattr        *nfs42xattr.RemoveXattrArgs   `xdr:"opremovexattr,case=75,pointer"`                                                   // if Op is OpRemoveXattr
 }
-
-// The bounds of ArgOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ArgOpMinSize, ArgOpAmplification = 4, 32
 
 // ResOp is union nfs_resop4, with the arm that Op selects.
 type ResOp struct {
@@ -525,18 +483,12 @@ type ResOp struct {
 	RemoveXattr        *nfs42xattr.RemoveXattrRes   `xdr:"opremovexattr,case=75,pointer"`          // if Op is OpRemoveXattr
 }
 
-// The bounds of ResOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ResOpMinSize, ResOpAmplification = 8, 16
-
 // CompoundArgs is struct COMPOUND4args.
 type CompoundArgs struct {
 	Tag          nfs42.UTF8CS `xdr:"tag"`
 	MinorVersion uint32       `xdr:"minorversion"`
 	ArgArray     []ArgOp      `xdr:"argarray"`
 }
-
-// The bounds of CompoundArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundArgsMinSize, CompoundArgsAmplification = 12, 148
 
 // CompoundRes is struct COMPOUND4res.
 type CompoundRes struct {
@@ -545,17 +497,11 @@ type CompoundRes struct {
 	ResArray []ResOp      `xdr:"resarray"`
 }
 
-// The bounds of CompoundRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundResMinSize, CompoundResAmplification = 12, 100
-
 // CBPushDelegArgs is struct CB_PUSH_DELEG4args.
 type CBPushDelegArgs struct {
 	FH         nfs42.Handle   `xdr:"cpda_fh"`
 	Delegation OpenDelegation `xdr:"cpda_delegation"`
 }
-
-// The bounds of CBPushDelegArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CBPushDelegArgsMinSize, CBPushDelegArgsAmplification = 8, 2
 
 // CBArgOp is union nfs_cb_argop4, with the arm that Op selects.
 type CBArgOp struct {
@@ -575,9 +521,6 @@ type CBArgOp struct {
 	Offload            *nfs42.CBOffloadArgs            `xdr:"opcboffload,case=15,pointer"`             // if Op is nfs42.CBOpOffload
 }
 
-// The bounds of CBArgOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CBArgOpMinSize, CBArgOpAmplification = 4, 10
-
 // CBCompoundArgs is struct CB_COMPOUND4args.
 type CBCompoundArgs struct {
 	Tag           nfs42.UTF8CS `xdr:"tag"`
@@ -586,8 +529,30 @@ type CBCompoundArgs struct {
 	ArgArray      []CBArgOp    `xdr:"argarray"`
 }
 
-// The bounds of CBCompoundArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CBCompoundArgsMinSize, CBCompoundArgsAmplification = 16, 54
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	StatusFixedSize                                          = 4
+	OpFixedSize                                              = 4
+	OpenDelegationTypeFixedSize                              = 4
+	OpenClaimMinSize, OpenClaimAmplification                 = 4, 1
+	OpenArgsMinSize, OpenArgsAmplification                   = 32, 1
+	OpenDelegationMinSize, OpenDelegationAmplification       = 4, 2
+	OpenResOKMinSize, OpenResOKAmplification                 = 48, 1
+	OpenResMinSize, OpenResAmplification                     = 4, 4
+	DelegClaimMinSize, DelegClaimMaxSize                     = 4, 8
+	WantDelegationArgsMinSize, WantDelegationArgsMaxSize     = 8, 12
+	WantDelegationResMinSize, WantDelegationResAmplification = 4, 2
+	DeviceErrorFixedSize                                     = 24
+	LayoutErrorArgsMinSize, LayoutErrorArgsAmplification     = 36, 1
+	ArgOpMinSize, ArgOpAmplification                         = 4, 32
+	ResOpMinSize, ResOpAmplification                         = 8, 16
+	CompoundArgsMinSize, CompoundArgsAmplification           = 12, 148
+	CompoundResMinSize, CompoundResAmplification             = 12, 100
+	CBPushDelegArgsMinSize, CBPushDelegArgsAmplification     = 8, 2
+	CBArgOpMinSize, CBArgOpAmplification                     = 4, 10
+	CBCompoundArgsMinSize, CBCompoundArgsAmplification       = 16, 54
+)
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Status) String() string {
@@ -662,42 +627,25 @@ func (v Status) Valid() bool {
 		10074 <= v && v <= 10096
 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int  { return 4 }
-func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Status) XDRSize() int                          { return 4 }
+func (*Status) XDRMaxSize() int                         { return StatusFixedSize }
+func (v *Status) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.Status:")
@@ -706,9 +654,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OP_ACCESS. Without a name, it is nfs_opnum4(NUMBER).
 func (v Op) String() string {
@@ -757,39 +702,28 @@ var enumOp = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Op) Valid() bool { return 3 <= v && v <= 75 || v == 10044 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Op) XDRSize() int  { return 4 }
-func (*Op) XDRMaxSize() int { return OpFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Op) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Op) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Op) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Op) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Op) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Op) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Op) XDRSize() int                          { return 4 }
+func (*Op) XDRMaxSize() int                         { return OpFixedSize }
+func (v *Op) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Op) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Op) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Op) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Op) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Op) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Op) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42ext.Op:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42ext.Op:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Op) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.Op:")
@@ -802,9 +736,6 @@ func (v *Op) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Op) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OPEN_DELEGATE_NONE. Without a name, it is open_delegation_type4(NUMBER).
 func (v OpenDelegationType) String() string {
@@ -837,45 +768,28 @@ var enumOpenDelegationType = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v OpenDelegationType) Valid() bool { return uint32(v) <= 5 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenDelegationType) XDRSize() int  { return 4 }
-func (*OpenDelegationType) XDRMaxSize() int { return OpenDelegationTypeFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenDelegationType) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenDelegationType) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenDelegationType) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenDelegationType) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenDelegationType) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenDelegationType) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenDelegationType) XDRSize() int                          { return 4 }
+func (*OpenDelegationType) XDRMaxSize() int                         { return OpenDelegationTypeFixedSize }
+func (v *OpenDelegationType) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenDelegationType) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenDelegationType) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenDelegationType) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenDelegationType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenDelegationType) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegationType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42ext.OpenDelegationType:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42ext.OpenDelegationType:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *OpenDelegationType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.OpenDelegationType:")
@@ -889,10 +803,7 @@ func (v *OpenDelegationType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDelegationType) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenClaim) XDRSize() int {
 	n := 4
 	switch v.Claim {
@@ -911,28 +822,13 @@ func (v *OpenClaim) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenClaim) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *OpenClaim) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenClaim) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenClaim) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenClaim) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *OpenClaim) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenClaim) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenClaim) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenClaim) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenClaim) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenClaim) ResetXDR()                             { *v = OpenClaim{} }
+func (v OpenClaim) String() string                         { return text.String(&v, "open_claim4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1015,7 +911,6 @@ func (v *OpenClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.OpenClaim:Claim")
@@ -1113,14 +1008,11 @@ func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *OpenClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenClaim) ResetXDR() { *v = OpenClaim{} }
-
-// String returns v as text, for logs.
-func (v OpenClaim) String() string { return text.String(&v, "open_claim4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenArgs) XDRSize() int {
 	n := 28 + xdr.Padded(len(v.Owner.Owner)) + v.OpenHow.XDRSize()
 	switch v.Claim.Claim {
@@ -1139,28 +1031,20 @@ func (v *OpenArgs) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenArgs) ResetXDR() {
+	v.SeqID = 0
+	v.ShareAccess = 0
+	v.ShareDeny = 0
+	v.Owner.ResetXDR()
+	v.OpenHow.ResetXDR()
+	v.Claim.ResetXDR()
 }
-func (v *OpenArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenArgs) String() string { return text.String(&v, "OPEN4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1260,7 +1144,6 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
-
 func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs42ext.OpenArgs:SeqID")
@@ -1382,21 +1265,11 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenArgs) ResetXDR() {
-	v.SeqID = 0
-	v.ShareAccess = 0
-	v.ShareDeny = 0
-	v.Owner.ResetXDR()
-	v.OpenHow.ResetXDR()
-	v.Claim.ResetXDR()
+func (v *OpenArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenArgs) String() string { return text.String(&v, "OPEN4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenDelegation) XDRSize() int {
 	n := 4
 	switch v.DelegationType {
@@ -1412,28 +1285,26 @@ func (v *OpenDelegation) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenDelegation) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenDelegation) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenDelegation) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenDelegation) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenDelegation) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenDelegation) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenDelegation) ResetXDR() {
+	switch v.DelegationType {
+	case OpenDelegationTypeNone:
+	case OpenDelegationTypeRead, OpenDelegationTypeReadAttrsDeleg:
+		v.Read.ResetXDR()
+	case OpenDelegationTypeWrite, OpenDelegationTypeWriteAttrsDeleg:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case OpenDelegationTypeNoneExt:
+		v.WhyNone.ResetXDR()
+	}
+	v.DelegationType = 0
 }
-func (v *OpenDelegation) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenDelegation) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenDelegation) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenDelegation) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenDelegation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenDelegation) String() string { return text.String(&v, "open_delegation4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1491,7 +1362,6 @@ func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
 func (v *OpenDelegation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.OpenDelegation:DelegationType")
@@ -1558,50 +1428,25 @@ func (v *OpenDelegation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenDelegation) ResetXDR() {
-	switch v.DelegationType {
-	case OpenDelegationTypeNone:
-	case OpenDelegationTypeRead, OpenDelegationTypeReadAttrsDeleg:
-		v.Read.ResetXDR()
-	case OpenDelegationTypeWrite, OpenDelegationTypeWriteAttrsDeleg:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case OpenDelegationTypeNoneExt:
-		v.WhyNone.ResetXDR()
-	}
-	v.DelegationType = 0
+func (v *OpenDelegation) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenDelegation) String() string { return text.String(&v, "open_delegation4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *OpenResOK) XDRSize() int { return 44 + 4*len(v.AttrSet) + v.Delegation.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *OpenResOK) XDRSize() int                          { return 44 + 4*len(v.AttrSet) + v.Delegation.XDRSize() }
+func (v *OpenResOK) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenResOK) ResetXDR() {
+	v.StateID.ResetXDR()
+	v.ChangeInfo.ResetXDR()
+	v.RFlags = 0
+	v.AttrSet = v.AttrSet[:0]
+	v.Delegation.ResetXDR()
 }
-func (v *OpenResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenResOK) String() string { return text.String(&v, "OPEN4resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1626,7 +1471,6 @@ func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
-
 func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 44) {
 		return 0, codec.Short(b, off, 44, "nfs42ext.OpenResOK:StateID.SeqID")
@@ -1656,20 +1500,11 @@ func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenResOK) ResetXDR() {
-	v.StateID.ResetXDR()
-	v.ChangeInfo.ResetXDR()
-	v.RFlags = 0
-	v.AttrSet = v.AttrSet[:0]
-	v.Delegation.ResetXDR()
+func (v *OpenResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenResOK) String() string { return text.String(&v, "OPEN4resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *OpenRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -1681,28 +1516,22 @@ func (v *OpenRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *OpenRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *OpenRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *OpenRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *OpenRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *OpenRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *OpenRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *OpenRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		if v.OK != nil {
+			v.OK.ResetXDR()
+		}
+	default:
+	}
+	v.Status = 0
 }
-func (v *OpenRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *OpenRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *OpenRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *OpenRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *OpenRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v OpenRes) String() string { return text.String(&v, "OPEN4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -1740,7 +1569,6 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if codec.Lacks(b, off, 4) {
@@ -1793,23 +1621,11 @@ func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *OpenRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		if v.OK != nil {
-			v.OK.ResetXDR()
-		}
-	default:
-	}
-	v.Status = 0
+func (v *OpenRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v OpenRes) String() string { return text.String(&v, "OPEN4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *DelegClaim) XDRSize() int {
 	n := 4
 	switch v.Claim {
@@ -1820,29 +1636,14 @@ func (v *DelegClaim) XDRSize() int {
 	}
 	return n
 }
-func (*DelegClaim) XDRMaxSize() int { return DelegClaimMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *DelegClaim) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *DelegClaim) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DelegClaim) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DelegClaim) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DelegClaim) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *DelegClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*DelegClaim) XDRMaxSize() int                         { return DelegClaimMaxSize }
+func (v *DelegClaim) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *DelegClaim) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DelegClaim) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DelegClaim) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DelegClaim) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DelegClaim) ResetXDR()                             { *v = DelegClaim{} }
+func (v DelegClaim) String() string                         { return text.String(&v, "deleg_claim4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DelegClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1878,7 +1679,6 @@ func (v *DelegClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *DelegClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.DelegClaim:Claim")
@@ -1915,14 +1715,11 @@ func (v *DelegClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *DelegClaim) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DelegClaim) ResetXDR() { *v = DelegClaim{} }
-
-// String returns v as text, for logs.
-func (v DelegClaim) String() string { return text.String(&v, "deleg_claim4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WantDelegationArgs) XDRSize() int {
 	n := 8
 	switch v.Claim.Claim {
@@ -1933,29 +1730,14 @@ func (v *WantDelegationArgs) XDRSize() int {
 	}
 	return n
 }
-func (*WantDelegationArgs) XDRMaxSize() int { return WantDelegationArgsMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WantDelegationArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *WantDelegationArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WantDelegationArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WantDelegationArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WantDelegationArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WantDelegationArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*WantDelegationArgs) XDRMaxSize() int                         { return WantDelegationArgsMaxSize }
+func (v *WantDelegationArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WantDelegationArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WantDelegationArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WantDelegationArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WantDelegationArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WantDelegationArgs) ResetXDR()                             { *v = WantDelegationArgs{} }
+func (v WantDelegationArgs) String() string                         { return text.String(&v, "WANT_DELEGATION4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WantDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -1986,7 +1768,6 @@ func (v *WantDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 	}
 	return off, nil
 }
-
 func (v *WantDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs42ext.WantDelegationArgs:Want")
@@ -2025,14 +1806,11 @@ func (v *WantDelegationArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 	}
 	return off, nil
 }
+func (v *WantDelegationArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WantDelegationArgs) ResetXDR() { *v = WantDelegationArgs{} }
-
-// String returns v as text, for logs.
-func (v WantDelegationArgs) String() string { return text.String(&v, "WANT_DELEGATION4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *WantDelegationRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -2042,28 +1820,20 @@ func (v *WantDelegationRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *WantDelegationRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *WantDelegationRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *WantDelegationRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *WantDelegationRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *WantDelegationRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *WantDelegationRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *WantDelegationRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		v.OK.ResetXDR()
+	default:
+	}
+	v.Status = 0
 }
-func (v *WantDelegationRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *WantDelegationRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *WantDelegationRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *WantDelegationRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *WantDelegationRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v WantDelegationRes) String() string { return text.String(&v, "WANT_DELEGATION4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WantDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -2081,7 +1851,6 @@ func (v *WantDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, er
 	}
 	return off, nil
 }
-
 func (v *WantDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if codec.Lacks(b, off, 4) {
@@ -2106,53 +1875,28 @@ func (v *WantDelegationRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, er
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *WantDelegationRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-	}
-	v.Status = 0
+func (v *WantDelegationRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v WantDelegationRes) String() string { return text.String(&v, "WANT_DELEGATION4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *DeviceError) XDRSize() int  { return 24 }
-func (*DeviceError) XDRMaxSize() int { return DeviceErrorFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *DeviceError) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *DeviceError) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DeviceError) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DeviceError) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DeviceError) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *DeviceError) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *DeviceError) XDRSize() int                          { return 24 }
+func (*DeviceError) XDRMaxSize() int                         { return DeviceErrorFixedSize }
+func (v *DeviceError) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *DeviceError) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DeviceError) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DeviceError) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DeviceError) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DeviceError) ResetXDR()                             { *v = DeviceError{} }
+func (v DeviceError) String() string                         { return text.String(&v, "device_error4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.OpNum.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.OpNum)), 0, "nfs42ext.DeviceError:OpNum"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.OpNum)), 0, "nfs42ext.DeviceError:OpNum"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 24) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+24 : off+24]
 	*(*[16]byte)(w[0:16]) = v.DeviceID
@@ -2161,7 +1905,6 @@ func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 24
 	return off, nil
 }
-
 func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs42ext.DeviceError:DeviceID")
@@ -2178,36 +1921,20 @@ func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DeviceError) ResetXDR() { *v = DeviceError{} }
-
-// String returns v as text, for logs.
-func (v DeviceError) String() string { return text.String(&v, "device_error4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *LayoutErrorArgs) XDRSize() int { return 36 + 24*len(v.Errors) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *LayoutErrorArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *LayoutErrorArgs) XDRSize() int                          { return 36 + 24*len(v.Errors) }
+func (v *LayoutErrorArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *LayoutErrorArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LayoutErrorArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LayoutErrorArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LayoutErrorArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LayoutErrorArgs) ResetXDR() {
+	v.Offset = 0
+	v.Length = 0
+	v.StateID.ResetXDR()
+	v.Errors = v.Errors[:0]
 }
-func (v *LayoutErrorArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LayoutErrorArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LayoutErrorArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LayoutErrorArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *LayoutErrorArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v LayoutErrorArgs) String() string { return text.String(&v, "LAYOUTERROR4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LayoutErrorArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -2241,7 +1968,6 @@ func (v *LayoutErrorArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	}
 	return off, nil
 }
-
 func (v *LayoutErrorArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs42ext.LayoutErrorArgs:Offset")
@@ -2274,19 +2000,11 @@ func (v *LayoutErrorArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LayoutErrorArgs) ResetXDR() {
-	v.Offset = 0
-	v.Length = 0
-	v.StateID.ResetXDR()
-	v.Errors = v.Errors[:0]
+func (v *LayoutErrorArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v LayoutErrorArgs) String() string { return text.String(&v, "LAYOUTERROR4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ArgOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -2563,6 +2281,273 @@ func (v *ArgOp) XDRSize() int {
 	}
 	return n
 }
+func (v *ArgOp) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ArgOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ArgOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ArgOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ArgOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ArgOp) ResetXDR() {
+	switch v.Op {
+	case OpAccess:
+		v.Access.ResetXDR()
+	case OpClose:
+		v.Close.ResetXDR()
+	case OpCommit:
+		v.Commit.ResetXDR()
+	case OpCreate:
+		if v.Create != nil {
+			v.Create.ResetXDR()
+		}
+	case OpDelegPurge:
+		v.DelegPurge.ResetXDR()
+	case OpDelegReturn:
+		v.DelegReturn.ResetXDR()
+	case OpGetAttr:
+		v.GetAttr.ResetXDR()
+	case OpGetFH:
+	case OpLink:
+		v.Link.ResetXDR()
+	case OpLock:
+		if v.Lock != nil {
+			v.Lock.ResetXDR()
+		}
+	case OpLockT:
+		if v.LockT != nil {
+			v.LockT.ResetXDR()
+		}
+	case OpLockU:
+		if v.LockU != nil {
+			v.LockU.ResetXDR()
+		}
+	case OpLookup:
+		if v.Lookup != nil {
+			v.Lookup.ResetXDR()
+		}
+	case OpLookupP:
+	case OpNverify:
+		if v.Nverify != nil {
+			v.Nverify.ResetXDR()
+		}
+	case OpOpen:
+		if v.Open != nil {
+			v.Open.ResetXDR()
+		}
+	case OpOpenAttr:
+		v.OpenAttr.ResetXDR()
+	case OpOpenConfirm:
+		if v.OpenConfirm != nil {
+			v.OpenConfirm.ResetXDR()
+		}
+	case OpOpenDowngrade:
+		if v.OpenDowngrade != nil {
+			v.OpenDowngrade.ResetXDR()
+		}
+	case OpPutFH:
+		if v.PutFH != nil {
+			v.PutFH.ResetXDR()
+		}
+	case OpPutPubFH:
+	case OpPutRootFH:
+	case OpRead:
+		if v.Read != nil {
+			v.Read.ResetXDR()
+		}
+	case OpReadDir:
+		if v.ReadDir != nil {
+			v.ReadDir.ResetXDR()
+		}
+	case OpReadLink:
+	case OpRemove:
+		if v.Remove != nil {
+			v.Remove.ResetXDR()
+		}
+	case OpRename:
+		if v.Rename != nil {
+			v.Rename.ResetXDR()
+		}
+	case OpRenew:
+		v.Renew.ResetXDR()
+	case OpRestoreFH:
+	case OpSaveFH:
+	case OpSecInfo:
+		if v.SecInfo != nil {
+			v.SecInfo.ResetXDR()
+		}
+	case OpSetAttr:
+		if v.SetAttr != nil {
+			v.SetAttr.ResetXDR()
+		}
+	case OpSetClientID:
+		if v.SetClientID != nil {
+			v.SetClientID.ResetXDR()
+		}
+	case OpSetClientIDConfirm:
+		if v.SetClientIDConfirm != nil {
+			v.SetClientIDConfirm.ResetXDR()
+		}
+	case OpVerify:
+		if v.Verify != nil {
+			v.Verify.ResetXDR()
+		}
+	case OpWrite:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case OpReleaseLockOwner:
+		if v.ReleaseLockOwner != nil {
+			v.ReleaseLockOwner.ResetXDR()
+		}
+	case OpBackchannelCtl:
+		if v.BackchannelCtl != nil {
+			v.BackchannelCtl.ResetXDR()
+		}
+	case OpBindConnToSession:
+		if v.BindConnToSession != nil {
+			v.BindConnToSession.ResetXDR()
+		}
+	case OpExchangeID:
+		if v.ExchangeID != nil {
+			v.ExchangeID.ResetXDR()
+		}
+	case OpCreateSession:
+		if v.CreateSession != nil {
+			v.CreateSession.ResetXDR()
+		}
+	case OpDestroySession:
+		if v.DestroySession != nil {
+			v.DestroySession.ResetXDR()
+		}
+	case OpFreeStateID:
+		if v.FreeStateID != nil {
+			v.FreeStateID.ResetXDR()
+		}
+	case OpGetDirDelegation:
+		if v.GetDirDelegation != nil {
+			v.GetDirDelegation.ResetXDR()
+		}
+	case OpGetDeviceInfo:
+		if v.GetDeviceInfo != nil {
+			v.GetDeviceInfo.ResetXDR()
+		}
+	case OpGetDeviceList:
+		if v.GetDeviceList != nil {
+			v.GetDeviceList.ResetXDR()
+		}
+	case OpLayoutCommit:
+		if v.LayoutCommit != nil {
+			v.LayoutCommit.ResetXDR()
+		}
+	case OpLayoutGet:
+		if v.LayoutGet != nil {
+			v.LayoutGet.ResetXDR()
+		}
+	case OpLayoutReturn:
+		if v.LayoutReturn != nil {
+			v.LayoutReturn.ResetXDR()
+		}
+	case OpSecInfoNoName:
+		v.SecInfoNoName = 0
+	case OpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case OpSetSSV:
+		if v.SetSSV != nil {
+			v.SetSSV.ResetXDR()
+		}
+	case OpTestStateID:
+		if v.TestStateID != nil {
+			v.TestStateID.ResetXDR()
+		}
+	case OpWantDelegation:
+		if v.WantDelegation != nil {
+			v.WantDelegation.ResetXDR()
+		}
+	case OpDestroyClientID:
+		if v.DestroyClientID != nil {
+			v.DestroyClientID.ResetXDR()
+		}
+	case OpReclaimComplete:
+		v.ReclaimComplete.ResetXDR()
+	case OpAllocate:
+		if v.Allocate != nil {
+			v.Allocate.ResetXDR()
+		}
+	case OpCopy:
+		if v.Copy != nil {
+			v.Copy.ResetXDR()
+		}
+	case OpCopyNotify:
+		if v.CopyNotify != nil {
+			v.CopyNotify.ResetXDR()
+		}
+	case OpDeallocate:
+		if v.Deallocate != nil {
+			v.Deallocate.ResetXDR()
+		}
+	case OpIOAdvise:
+		if v.IOAdvise != nil {
+			v.IOAdvise.ResetXDR()
+		}
+	case OpLayoutError:
+		if v.LayoutError != nil {
+			v.LayoutError.ResetXDR()
+		}
+	case OpLayoutStats:
+		if v.LayoutStats != nil {
+			v.LayoutStats.ResetXDR()
+		}
+	case OpOffloadCancel:
+		if v.OffloadCancel != nil {
+			v.OffloadCancel.ResetXDR()
+		}
+	case OpOffloadStatus:
+		if v.OffloadStatus != nil {
+			v.OffloadStatus.ResetXDR()
+		}
+	case OpReadPlus:
+		if v.ReadPlus != nil {
+			v.ReadPlus.ResetXDR()
+		}
+	case OpSeek:
+		if v.Seek != nil {
+			v.Seek.ResetXDR()
+		}
+	case OpWriteSame:
+		if v.WriteSame != nil {
+			v.WriteSame.ResetXDR()
+		}
+	case OpClone:
+		if v.CloneRange != nil {
+			v.CloneRange.ResetXDR()
+		}
+	case OpIllegal:
+	case OpGetXattr:
+		if v.GetXattr != nil {
+			v.GetXattr.ResetXDR()
+		}
+	case OpSetXattr:
+		if v.SetXattr != nil {
+			v.SetXattr.ResetXDR()
+		}
+	case OpListXattrs:
+		if v.ListXattrs != nil {
+			v.ListXattrs.ResetXDR()
+		}
+	case OpRemoveXattr:
+		if v.RemoveXattr != nil {
+			v.RemoveXattr.ResetXDR()
+		}
+	}
+	v.Op = 0
+}
+func (v ArgOp) String() string { return text.String(&v, "nfs_argop4") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -2844,28 +2829,6 @@ func (v *ArgOp) ReducedXDRSize(e *xdr.Encoder) int {
 		}
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ArgOp) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ArgOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ArgOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ArgOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ArgOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -4054,7 +4017,6 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.ArgOp:Op")
@@ -5545,267 +5507,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ArgOp) ResetXDR() {
-	switch v.Op {
-	case OpAccess:
-		v.Access.ResetXDR()
-	case OpClose:
-		v.Close.ResetXDR()
-	case OpCommit:
-		v.Commit.ResetXDR()
-	case OpCreate:
-		if v.Create != nil {
-			v.Create.ResetXDR()
-		}
-	case OpDelegPurge:
-		v.DelegPurge.ResetXDR()
-	case OpDelegReturn:
-		v.DelegReturn.ResetXDR()
-	case OpGetAttr:
-		v.GetAttr.ResetXDR()
-	case OpGetFH:
-	case OpLink:
-		v.Link.ResetXDR()
-	case OpLock:
-		if v.Lock != nil {
-			v.Lock.ResetXDR()
-		}
-	case OpLockT:
-		if v.LockT != nil {
-			v.LockT.ResetXDR()
-		}
-	case OpLockU:
-		if v.LockU != nil {
-			v.LockU.ResetXDR()
-		}
-	case OpLookup:
-		if v.Lookup != nil {
-			v.Lookup.ResetXDR()
-		}
-	case OpLookupP:
-	case OpNverify:
-		if v.Nverify != nil {
-			v.Nverify.ResetXDR()
-		}
-	case OpOpen:
-		if v.Open != nil {
-			v.Open.ResetXDR()
-		}
-	case OpOpenAttr:
-		v.OpenAttr.ResetXDR()
-	case OpOpenConfirm:
-		if v.OpenConfirm != nil {
-			v.OpenConfirm.ResetXDR()
-		}
-	case OpOpenDowngrade:
-		if v.OpenDowngrade != nil {
-			v.OpenDowngrade.ResetXDR()
-		}
-	case OpPutFH:
-		if v.PutFH != nil {
-			v.PutFH.ResetXDR()
-		}
-	case OpPutPubFH:
-	case OpPutRootFH:
-	case OpRead:
-		if v.Read != nil {
-			v.Read.ResetXDR()
-		}
-	case OpReadDir:
-		if v.ReadDir != nil {
-			v.ReadDir.ResetXDR()
-		}
-	case OpReadLink:
-	case OpRemove:
-		if v.Remove != nil {
-			v.Remove.ResetXDR()
-		}
-	case OpRename:
-		if v.Rename != nil {
-			v.Rename.ResetXDR()
-		}
-	case OpRenew:
-		v.Renew.ResetXDR()
-	case OpRestoreFH:
-	case OpSaveFH:
-	case OpSecInfo:
-		if v.SecInfo != nil {
-			v.SecInfo.ResetXDR()
-		}
-	case OpSetAttr:
-		if v.SetAttr != nil {
-			v.SetAttr.ResetXDR()
-		}
-	case OpSetClientID:
-		if v.SetClientID != nil {
-			v.SetClientID.ResetXDR()
-		}
-	case OpSetClientIDConfirm:
-		if v.SetClientIDConfirm != nil {
-			v.SetClientIDConfirm.ResetXDR()
-		}
-	case OpVerify:
-		if v.Verify != nil {
-			v.Verify.ResetXDR()
-		}
-	case OpWrite:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case OpReleaseLockOwner:
-		if v.ReleaseLockOwner != nil {
-			v.ReleaseLockOwner.ResetXDR()
-		}
-	case OpBackchannelCtl:
-		if v.BackchannelCtl != nil {
-			v.BackchannelCtl.ResetXDR()
-		}
-	case OpBindConnToSession:
-		if v.BindConnToSession != nil {
-			v.BindConnToSession.ResetXDR()
-		}
-	case OpExchangeID:
-		if v.ExchangeID != nil {
-			v.ExchangeID.ResetXDR()
-		}
-	case OpCreateSession:
-		if v.CreateSession != nil {
-			v.CreateSession.ResetXDR()
-		}
-	case OpDestroySession:
-		if v.DestroySession != nil {
-			v.DestroySession.ResetXDR()
-		}
-	case OpFreeStateID:
-		if v.FreeStateID != nil {
-			v.FreeStateID.ResetXDR()
-		}
-	case OpGetDirDelegation:
-		if v.GetDirDelegation != nil {
-			v.GetDirDelegation.ResetXDR()
-		}
-	case OpGetDeviceInfo:
-		if v.GetDeviceInfo != nil {
-			v.GetDeviceInfo.ResetXDR()
-		}
-	case OpGetDeviceList:
-		if v.GetDeviceList != nil {
-			v.GetDeviceList.ResetXDR()
-		}
-	case OpLayoutCommit:
-		if v.LayoutCommit != nil {
-			v.LayoutCommit.ResetXDR()
-		}
-	case OpLayoutGet:
-		if v.LayoutGet != nil {
-			v.LayoutGet.ResetXDR()
-		}
-	case OpLayoutReturn:
-		if v.LayoutReturn != nil {
-			v.LayoutReturn.ResetXDR()
-		}
-	case OpSecInfoNoName:
-		v.SecInfoNoName = 0
-	case OpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case OpSetSSV:
-		if v.SetSSV != nil {
-			v.SetSSV.ResetXDR()
-		}
-	case OpTestStateID:
-		if v.TestStateID != nil {
-			v.TestStateID.ResetXDR()
-		}
-	case OpWantDelegation:
-		if v.WantDelegation != nil {
-			v.WantDelegation.ResetXDR()
-		}
-	case OpDestroyClientID:
-		if v.DestroyClientID != nil {
-			v.DestroyClientID.ResetXDR()
-		}
-	case OpReclaimComplete:
-		v.ReclaimComplete.ResetXDR()
-	case OpAllocate:
-		if v.Allocate != nil {
-			v.Allocate.ResetXDR()
-		}
-	case OpCopy:
-		if v.Copy != nil {
-			v.Copy.ResetXDR()
-		}
-	case OpCopyNotify:
-		if v.CopyNotify != nil {
-			v.CopyNotify.ResetXDR()
-		}
-	case OpDeallocate:
-		if v.Deallocate != nil {
-			v.Deallocate.ResetXDR()
-		}
-	case OpIOAdvise:
-		if v.IOAdvise != nil {
-			v.IOAdvise.ResetXDR()
-		}
-	case OpLayoutError:
-		if v.LayoutError != nil {
-			v.LayoutError.ResetXDR()
-		}
-	case OpLayoutStats:
-		if v.LayoutStats != nil {
-			v.LayoutStats.ResetXDR()
-		}
-	case OpOffloadCancel:
-		if v.OffloadCancel != nil {
-			v.OffloadCancel.ResetXDR()
-		}
-	case OpOffloadStatus:
-		if v.OffloadStatus != nil {
-			v.OffloadStatus.ResetXDR()
-		}
-	case OpReadPlus:
-		if v.ReadPlus != nil {
-			v.ReadPlus.ResetXDR()
-		}
-	case OpSeek:
-		if v.Seek != nil {
-			v.Seek.ResetXDR()
-		}
-	case OpWriteSame:
-		if v.WriteSame != nil {
-			v.WriteSame.ResetXDR()
-		}
-	case OpClone:
-		if v.CloneRange != nil {
-			v.CloneRange.ResetXDR()
-		}
-	case OpIllegal:
-	case OpGetXattr:
-		if v.GetXattr != nil {
-			v.GetXattr.ResetXDR()
-		}
-	case OpSetXattr:
-		if v.SetXattr != nil {
-			v.SetXattr.ResetXDR()
-		}
-	case OpListXattrs:
-		if v.ListXattrs != nil {
-			v.ListXattrs.ResetXDR()
-		}
-	case OpRemoveXattr:
-		if v.RemoveXattr != nil {
-			v.RemoveXattr.ResetXDR()
-		}
-	}
-	v.Op = 0
-}
-
-// String returns v as text, for logs.
-func (v ArgOp) String() string { return text.String(&v, "nfs_argop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ResOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -6106,6 +5808,305 @@ func (v *ResOp) XDRSize() int {
 	}
 	return n
 }
+func (v *ResOp) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ResOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ResOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ResOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ResOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ResOp) ResetXDR() {
+	switch v.Op {
+	case OpAccess:
+		v.Access.ResetXDR()
+	case OpClose:
+		v.Close.ResetXDR()
+	case OpCommit:
+		v.Commit.ResetXDR()
+	case OpCreate:
+		v.Create.ResetXDR()
+	case OpDelegPurge:
+		v.DelegPurge.ResetXDR()
+	case OpDelegReturn:
+		v.DelegReturn.ResetXDR()
+	case OpGetAttr:
+		if v.GetAttr != nil {
+			v.GetAttr.ResetXDR()
+		}
+	case OpGetFH:
+		if v.GetFH != nil {
+			v.GetFH.ResetXDR()
+		}
+	case OpLink:
+		if v.Link != nil {
+			v.Link.ResetXDR()
+		}
+	case OpLock:
+		if v.Lock != nil {
+			v.Lock.ResetXDR()
+		}
+	case OpLockT:
+		if v.LockT != nil {
+			v.LockT.ResetXDR()
+		}
+	case OpLockU:
+		v.LockU.ResetXDR()
+	case OpLookup:
+		if v.Lookup != nil {
+			v.Lookup.ResetXDR()
+		}
+	case OpLookupP:
+		if v.LookupP != nil {
+			v.LookupP.ResetXDR()
+		}
+	case OpNverify:
+		if v.Nverify != nil {
+			v.Nverify.ResetXDR()
+		}
+	case OpOpen:
+		if v.Open != nil {
+			v.Open.ResetXDR()
+		}
+	case OpOpenAttr:
+		if v.OpenAttr != nil {
+			v.OpenAttr.ResetXDR()
+		}
+	case OpOpenConfirm:
+		if v.OpenConfirm != nil {
+			v.OpenConfirm.ResetXDR()
+		}
+	case OpOpenDowngrade:
+		if v.OpenDowngrade != nil {
+			v.OpenDowngrade.ResetXDR()
+		}
+	case OpPutFH:
+		if v.PutFH != nil {
+			v.PutFH.ResetXDR()
+		}
+	case OpPutPubFH:
+		if v.PutPubFH != nil {
+			v.PutPubFH.ResetXDR()
+		}
+	case OpPutRootFH:
+		if v.PutRootFH != nil {
+			v.PutRootFH.ResetXDR()
+		}
+	case OpRead:
+		if v.Read != nil {
+			v.Read.ResetXDR()
+		}
+	case OpReadDir:
+		if v.ReadDir != nil {
+			v.ReadDir.ResetXDR()
+		}
+	case OpReadLink:
+		if v.ReadLink != nil {
+			v.ReadLink.ResetXDR()
+		}
+	case OpRemove:
+		if v.Remove != nil {
+			v.Remove.ResetXDR()
+		}
+	case OpRename:
+		if v.Rename != nil {
+			v.Rename.ResetXDR()
+		}
+	case OpRenew:
+		if v.Renew != nil {
+			v.Renew.ResetXDR()
+		}
+	case OpRestoreFH:
+		if v.RestoreFH != nil {
+			v.RestoreFH.ResetXDR()
+		}
+	case OpSaveFH:
+		if v.SaveFH != nil {
+			v.SaveFH.ResetXDR()
+		}
+	case OpSecInfo:
+		if v.SecInfo != nil {
+			v.SecInfo.ResetXDR()
+		}
+	case OpSetAttr:
+		if v.SetAttr != nil {
+			v.SetAttr.ResetXDR()
+		}
+	case OpSetClientID:
+		if v.SetClientID != nil {
+			v.SetClientID.ResetXDR()
+		}
+	case OpSetClientIDConfirm:
+		if v.SetClientIDConfirm != nil {
+			v.SetClientIDConfirm.ResetXDR()
+		}
+	case OpVerify:
+		if v.Verify != nil {
+			v.Verify.ResetXDR()
+		}
+	case OpWrite:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case OpReleaseLockOwner:
+		if v.ReleaseLockOwner != nil {
+			v.ReleaseLockOwner.ResetXDR()
+		}
+	case OpBackchannelCtl:
+		if v.BackchannelCtl != nil {
+			v.BackchannelCtl.ResetXDR()
+		}
+	case OpBindConnToSession:
+		if v.BindConnToSession != nil {
+			v.BindConnToSession.ResetXDR()
+		}
+	case OpExchangeID:
+		if v.ExchangeID != nil {
+			v.ExchangeID.ResetXDR()
+		}
+	case OpCreateSession:
+		if v.CreateSession != nil {
+			v.CreateSession.ResetXDR()
+		}
+	case OpDestroySession:
+		if v.DestroySession != nil {
+			v.DestroySession.ResetXDR()
+		}
+	case OpFreeStateID:
+		if v.FreeStateID != nil {
+			v.FreeStateID.ResetXDR()
+		}
+	case OpGetDirDelegation:
+		if v.GetDirDelegation != nil {
+			v.GetDirDelegation.ResetXDR()
+		}
+	case OpGetDeviceInfo:
+		if v.GetDeviceInfo != nil {
+			v.GetDeviceInfo.ResetXDR()
+		}
+	case OpGetDeviceList:
+		if v.GetDeviceList != nil {
+			v.GetDeviceList.ResetXDR()
+		}
+	case OpLayoutCommit:
+		if v.LayoutCommit != nil {
+			v.LayoutCommit.ResetXDR()
+		}
+	case OpLayoutGet:
+		if v.LayoutGet != nil {
+			v.LayoutGet.ResetXDR()
+		}
+	case OpLayoutReturn:
+		if v.LayoutReturn != nil {
+			v.LayoutReturn.ResetXDR()
+		}
+	case OpSecInfoNoName:
+		if v.SecInfoNoName != nil {
+			(*v.SecInfoNoName).ResetXDR()
+		}
+	case OpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case OpSetSSV:
+		if v.SetSSV != nil {
+			v.SetSSV.ResetXDR()
+		}
+	case OpTestStateID:
+		if v.TestStateID != nil {
+			v.TestStateID.ResetXDR()
+		}
+	case OpWantDelegation:
+		if v.WantDelegation != nil {
+			v.WantDelegation.ResetXDR()
+		}
+	case OpDestroyClientID:
+		if v.DestroyClientID != nil {
+			v.DestroyClientID.ResetXDR()
+		}
+	case OpReclaimComplete:
+		if v.ReclaimComplete != nil {
+			v.ReclaimComplete.ResetXDR()
+		}
+	case OpAllocate:
+		if v.Allocate != nil {
+			v.Allocate.ResetXDR()
+		}
+	case OpCopy:
+		if v.Copy != nil {
+			v.Copy.ResetXDR()
+		}
+	case OpCopyNotify:
+		if v.CopyNotify != nil {
+			v.CopyNotify.ResetXDR()
+		}
+	case OpDeallocate:
+		if v.Deallocate != nil {
+			v.Deallocate.ResetXDR()
+		}
+	case OpIOAdvise:
+		if v.IOAdvise != nil {
+			v.IOAdvise.ResetXDR()
+		}
+	case OpLayoutError:
+		if v.LayoutError != nil {
+			v.LayoutError.ResetXDR()
+		}
+	case OpLayoutStats:
+		if v.LayoutStats != nil {
+			v.LayoutStats.ResetXDR()
+		}
+	case OpOffloadCancel:
+		if v.OffloadCancel != nil {
+			v.OffloadCancel.ResetXDR()
+		}
+	case OpOffloadStatus:
+		if v.OffloadStatus != nil {
+			v.OffloadStatus.ResetXDR()
+		}
+	case OpReadPlus:
+		if v.ReadPlus != nil {
+			v.ReadPlus.ResetXDR()
+		}
+	case OpSeek:
+		if v.Seek != nil {
+			v.Seek.ResetXDR()
+		}
+	case OpWriteSame:
+		if v.WriteSame != nil {
+			v.WriteSame.ResetXDR()
+		}
+	case OpClone:
+		if v.CloneRange != nil {
+			v.CloneRange.ResetXDR()
+		}
+	case OpIllegal:
+		if v.Illegal != nil {
+			v.Illegal.ResetXDR()
+		}
+	case OpGetXattr:
+		if v.GetXattr != nil {
+			v.GetXattr.ResetXDR()
+		}
+	case OpSetXattr:
+		if v.SetXattr != nil {
+			v.SetXattr.ResetXDR()
+		}
+	case OpListXattrs:
+		if v.ListXattrs != nil {
+			v.ListXattrs.ResetXDR()
+		}
+	case OpRemoveXattr:
+		if v.RemoveXattr != nil {
+			v.RemoveXattr.ResetXDR()
+		}
+	}
+	v.Op = 0
+}
+func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -6408,28 +6409,6 @@ func (v *ResOp) ReducedXDRSize(e *xdr.Encoder) int {
 		}
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ResOp) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ResOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ResOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -7318,7 +7297,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.ResOp:Op")
@@ -8248,299 +8226,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ResOp) ResetXDR() {
-	switch v.Op {
-	case OpAccess:
-		v.Access.ResetXDR()
-	case OpClose:
-		v.Close.ResetXDR()
-	case OpCommit:
-		v.Commit.ResetXDR()
-	case OpCreate:
-		v.Create.ResetXDR()
-	case OpDelegPurge:
-		v.DelegPurge.ResetXDR()
-	case OpDelegReturn:
-		v.DelegReturn.ResetXDR()
-	case OpGetAttr:
-		if v.GetAttr != nil {
-			v.GetAttr.ResetXDR()
-		}
-	case OpGetFH:
-		if v.GetFH != nil {
-			v.GetFH.ResetXDR()
-		}
-	case OpLink:
-		if v.Link != nil {
-			v.Link.ResetXDR()
-		}
-	case OpLock:
-		if v.Lock != nil {
-			v.Lock.ResetXDR()
-		}
-	case OpLockT:
-		if v.LockT != nil {
-			v.LockT.ResetXDR()
-		}
-	case OpLockU:
-		v.LockU.ResetXDR()
-	case OpLookup:
-		if v.Lookup != nil {
-			v.Lookup.ResetXDR()
-		}
-	case OpLookupP:
-		if v.LookupP != nil {
-			v.LookupP.ResetXDR()
-		}
-	case OpNverify:
-		if v.Nverify != nil {
-			v.Nverify.ResetXDR()
-		}
-	case OpOpen:
-		if v.Open != nil {
-			v.Open.ResetXDR()
-		}
-	case OpOpenAttr:
-		if v.OpenAttr != nil {
-			v.OpenAttr.ResetXDR()
-		}
-	case OpOpenConfirm:
-		if v.OpenConfirm != nil {
-			v.OpenConfirm.ResetXDR()
-		}
-	case OpOpenDowngrade:
-		if v.OpenDowngrade != nil {
-			v.OpenDowngrade.ResetXDR()
-		}
-	case OpPutFH:
-		if v.PutFH != nil {
-			v.PutFH.ResetXDR()
-		}
-	case OpPutPubFH:
-		if v.PutPubFH != nil {
-			v.PutPubFH.ResetXDR()
-		}
-	case OpPutRootFH:
-		if v.PutRootFH != nil {
-			v.PutRootFH.ResetXDR()
-		}
-	case OpRead:
-		if v.Read != nil {
-			v.Read.ResetXDR()
-		}
-	case OpReadDir:
-		if v.ReadDir != nil {
-			v.ReadDir.ResetXDR()
-		}
-	case OpReadLink:
-		if v.ReadLink != nil {
-			v.ReadLink.ResetXDR()
-		}
-	case OpRemove:
-		if v.Remove != nil {
-			v.Remove.ResetXDR()
-		}
-	case OpRename:
-		if v.Rename != nil {
-			v.Rename.ResetXDR()
-		}
-	case OpRenew:
-		if v.Renew != nil {
-			v.Renew.ResetXDR()
-		}
-	case OpRestoreFH:
-		if v.RestoreFH != nil {
-			v.RestoreFH.ResetXDR()
-		}
-	case OpSaveFH:
-		if v.SaveFH != nil {
-			v.SaveFH.ResetXDR()
-		}
-	case OpSecInfo:
-		if v.SecInfo != nil {
-			v.SecInfo.ResetXDR()
-		}
-	case OpSetAttr:
-		if v.SetAttr != nil {
-			v.SetAttr.ResetXDR()
-		}
-	case OpSetClientID:
-		if v.SetClientID != nil {
-			v.SetClientID.ResetXDR()
-		}
-	case OpSetClientIDConfirm:
-		if v.SetClientIDConfirm != nil {
-			v.SetClientIDConfirm.ResetXDR()
-		}
-	case OpVerify:
-		if v.Verify != nil {
-			v.Verify.ResetXDR()
-		}
-	case OpWrite:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case OpReleaseLockOwner:
-		if v.ReleaseLockOwner != nil {
-			v.ReleaseLockOwner.ResetXDR()
-		}
-	case OpBackchannelCtl:
-		if v.BackchannelCtl != nil {
-			v.BackchannelCtl.ResetXDR()
-		}
-	case OpBindConnToSession:
-		if v.BindConnToSession != nil {
-			v.BindConnToSession.ResetXDR()
-		}
-	case OpExchangeID:
-		if v.ExchangeID != nil {
-			v.ExchangeID.ResetXDR()
-		}
-	case OpCreateSession:
-		if v.CreateSession != nil {
-			v.CreateSession.ResetXDR()
-		}
-	case OpDestroySession:
-		if v.DestroySession != nil {
-			v.DestroySession.ResetXDR()
-		}
-	case OpFreeStateID:
-		if v.FreeStateID != nil {
-			v.FreeStateID.ResetXDR()
-		}
-	case OpGetDirDelegation:
-		if v.GetDirDelegation != nil {
-			v.GetDirDelegation.ResetXDR()
-		}
-	case OpGetDeviceInfo:
-		if v.GetDeviceInfo != nil {
-			v.GetDeviceInfo.ResetXDR()
-		}
-	case OpGetDeviceList:
-		if v.GetDeviceList != nil {
-			v.GetDeviceList.ResetXDR()
-		}
-	case OpLayoutCommit:
-		if v.LayoutCommit != nil {
-			v.LayoutCommit.ResetXDR()
-		}
-	case OpLayoutGet:
-		if v.LayoutGet != nil {
-			v.LayoutGet.ResetXDR()
-		}
-	case OpLayoutReturn:
-		if v.LayoutReturn != nil {
-			v.LayoutReturn.ResetXDR()
-		}
-	case OpSecInfoNoName:
-		if v.SecInfoNoName != nil {
-			(*v.SecInfoNoName).ResetXDR()
-		}
-	case OpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case OpSetSSV:
-		if v.SetSSV != nil {
-			v.SetSSV.ResetXDR()
-		}
-	case OpTestStateID:
-		if v.TestStateID != nil {
-			v.TestStateID.ResetXDR()
-		}
-	case OpWantDelegation:
-		if v.WantDelegation != nil {
-			v.WantDelegation.ResetXDR()
-		}
-	case OpDestroyClientID:
-		if v.DestroyClientID != nil {
-			v.DestroyClientID.ResetXDR()
-		}
-	case OpReclaimComplete:
-		if v.ReclaimComplete != nil {
-			v.ReclaimComplete.ResetXDR()
-		}
-	case OpAllocate:
-		if v.Allocate != nil {
-			v.Allocate.ResetXDR()
-		}
-	case OpCopy:
-		if v.Copy != nil {
-			v.Copy.ResetXDR()
-		}
-	case OpCopyNotify:
-		if v.CopyNotify != nil {
-			v.CopyNotify.ResetXDR()
-		}
-	case OpDeallocate:
-		if v.Deallocate != nil {
-			v.Deallocate.ResetXDR()
-		}
-	case OpIOAdvise:
-		if v.IOAdvise != nil {
-			v.IOAdvise.ResetXDR()
-		}
-	case OpLayoutError:
-		if v.LayoutError != nil {
-			v.LayoutError.ResetXDR()
-		}
-	case OpLayoutStats:
-		if v.LayoutStats != nil {
-			v.LayoutStats.ResetXDR()
-		}
-	case OpOffloadCancel:
-		if v.OffloadCancel != nil {
-			v.OffloadCancel.ResetXDR()
-		}
-	case OpOffloadStatus:
-		if v.OffloadStatus != nil {
-			v.OffloadStatus.ResetXDR()
-		}
-	case OpReadPlus:
-		if v.ReadPlus != nil {
-			v.ReadPlus.ResetXDR()
-		}
-	case OpSeek:
-		if v.Seek != nil {
-			v.Seek.ResetXDR()
-		}
-	case OpWriteSame:
-		if v.WriteSame != nil {
-			v.WriteSame.ResetXDR()
-		}
-	case OpClone:
-		if v.CloneRange != nil {
-			v.CloneRange.ResetXDR()
-		}
-	case OpIllegal:
-		if v.Illegal != nil {
-			v.Illegal.ResetXDR()
-		}
-	case OpGetXattr:
-		if v.GetXattr != nil {
-			v.GetXattr.ResetXDR()
-		}
-	case OpSetXattr:
-		if v.SetXattr != nil {
-			v.SetXattr.ResetXDR()
-		}
-	case OpListXattrs:
-		if v.ListXattrs != nil {
-			v.ListXattrs.ResetXDR()
-		}
-	case OpRemoveXattr:
-		if v.RemoveXattr != nil {
-			v.RemoveXattr.ResetXDR()
-		}
-	}
-	v.Op = 0
-}
-
-// String returns v as text, for logs.
-func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundArgs) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.ArgArray {
@@ -8548,6 +8234,25 @@ func (v *CompoundArgs) XDRSize() int {
 	}
 	return n
 }
+func (v *CompoundArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *CompoundArgs) DecodeXDR(d *xdr.Decoder) error {
+	return codec.Decode(codec.Amplify(d, CompoundArgsAmplification), v)
+}
+func (v *CompoundArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundArgs) ResetXDR() {
+	v.Tag = nil
+	v.MinorVersion = 0
+	v.ArgArray = v.ArgArray[:0]
+}
+func (v CompoundArgs) String() string { return text.String(&v, "COMPOUND4args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -8557,32 +8262,6 @@ func (v *CompoundArgs) ReducedXDRSize(e *xdr.Encoder) int {
 		n += v.ArgArray[i].ReducedXDRSize(e)
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CompoundArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *CompoundArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	codec.Amplify(d, CompoundArgsAmplification)
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -8609,7 +8288,6 @@ func (v *CompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	}
 	return off, nil
 }
-
 func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs42ext.CompoundArgs:Tag")
@@ -8637,17 +8315,7 @@ func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundArgs) ResetXDR() {
-	v.Tag = nil
-	v.MinorVersion = 0
-	v.ArgArray = v.ArgArray[:0]
-}
-
-// String returns v as text, for logs.
-func (v CompoundArgs) String() string { return text.String(&v, "COMPOUND4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundRes) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.ResArray {
@@ -8655,6 +8323,25 @@ func (v *CompoundRes) XDRSize() int {
 	}
 	return n
 }
+func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) error {
+	return codec.Decode(codec.Amplify(d, CompoundResAmplification), v)
+}
+func (v *CompoundRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundRes) ResetXDR() {
+	v.Status = 0
+	v.Tag = nil
+	v.ResArray = v.ResArray[:0]
+}
+func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -8664,32 +8351,6 @@ func (v *CompoundRes) ReducedXDRSize(e *xdr.Encoder) int {
 		n += v.ResArray[i].ReducedXDRSize(e)
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	codec.Amplify(d, CompoundResAmplification)
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -8715,7 +8376,6 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	}
 	return off, nil
 }
-
 func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs42ext.CompoundRes:Status").In(codec.GetWord(b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs42ext.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
@@ -8742,40 +8402,18 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundRes) ResetXDR() {
-	v.Status = 0
-	v.Tag = nil
-	v.ResArray = v.ResArray[:0]
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *CBPushDelegArgs) XDRSize() int                          { return 4 + xdr.Padded(len(v.FH)) + v.Delegation.XDRSize() }
+func (v *CBPushDelegArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CBPushDelegArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CBPushDelegArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CBPushDelegArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CBPushDelegArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CBPushDelegArgs) ResetXDR() {
+	v.FH = nil
+	v.Delegation.ResetXDR()
 }
-
-// String returns v as text, for logs.
-func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *CBPushDelegArgs) XDRSize() int { return 4 + xdr.Padded(len(v.FH)) + v.Delegation.XDRSize() }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CBPushDelegArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *CBPushDelegArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CBPushDelegArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CBPushDelegArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CBPushDelegArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CBPushDelegArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v CBPushDelegArgs) String() string { return text.String(&v, "CB_PUSH_DELEG4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBPushDelegArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -8793,7 +8431,6 @@ func (v *CBPushDelegArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
 func (v *CBPushDelegArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.CBPushDelegArgs:FH")
@@ -8816,17 +8453,11 @@ func (v *CBPushDelegArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CBPushDelegArgs) ResetXDR() {
-	v.FH = nil
-	v.Delegation.ResetXDR()
+func (v *CBPushDelegArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v CBPushDelegArgs) String() string { return text.String(&v, "CB_PUSH_DELEG4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CBArgOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -8883,28 +8514,64 @@ func (v *CBArgOp) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CBArgOp) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *CBArgOp) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *CBArgOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CBArgOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CBArgOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CBArgOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CBArgOp) ResetXDR() {
+	switch v.Op {
+	case nfs42.CBOpGetAttr:
+		v.GetAttr.ResetXDR()
+	case nfs42.CBOpRecall:
+		v.Recall.ResetXDR()
+	case nfs42.CBOpLayoutRecall:
+		if v.LayoutRecall != nil {
+			v.LayoutRecall.ResetXDR()
+		}
+	case nfs42.CBOpNotify:
+		if v.Notify != nil {
+			v.Notify.ResetXDR()
+		}
+	case nfs42.CBOpPushDeleg:
+		if v.PushDeleg != nil {
+			v.PushDeleg.ResetXDR()
+		}
+	case nfs42.CBOpRecallAny:
+		v.RecallAny.ResetXDR()
+	case nfs42.CBOpRecallableObjAvail:
+		if v.RecallableObjAvail != nil {
+			(*v.RecallableObjAvail).ResetXDR()
+		}
+	case nfs42.CBOpRecallSlot:
+		if v.RecallSlot != nil {
+			v.RecallSlot.ResetXDR()
+		}
+	case nfs42.CBOpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case nfs42.CBOpWantsCancelled:
+		if v.WantsCancelled != nil {
+			v.WantsCancelled.ResetXDR()
+		}
+	case nfs42.CBOpNotifyLock:
+		if v.NotifyLock != nil {
+			v.NotifyLock.ResetXDR()
+		}
+	case nfs42.CBOpNotifyDeviceID:
+		if v.NotifyDeviceID != nil {
+			v.NotifyDeviceID.ResetXDR()
+		}
+	case nfs42.CBOpOffload:
+		if v.Offload != nil {
+			v.Offload.ResetXDR()
+		}
+	case nfs42.CBOpIllegal:
+	}
+	v.Op = 0
 }
-func (v *CBArgOp) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CBArgOp) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CBArgOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CBArgOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *CBArgOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v CBArgOp) String() string { return text.String(&v, "nfs_cb_argop4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -9130,7 +8797,6 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42ext.CBArgOp:Op")
@@ -9447,65 +9113,11 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CBArgOp) ResetXDR() {
-	switch v.Op {
-	case nfs42.CBOpGetAttr:
-		v.GetAttr.ResetXDR()
-	case nfs42.CBOpRecall:
-		v.Recall.ResetXDR()
-	case nfs42.CBOpLayoutRecall:
-		if v.LayoutRecall != nil {
-			v.LayoutRecall.ResetXDR()
-		}
-	case nfs42.CBOpNotify:
-		if v.Notify != nil {
-			v.Notify.ResetXDR()
-		}
-	case nfs42.CBOpPushDeleg:
-		if v.PushDeleg != nil {
-			v.PushDeleg.ResetXDR()
-		}
-	case nfs42.CBOpRecallAny:
-		v.RecallAny.ResetXDR()
-	case nfs42.CBOpRecallableObjAvail:
-		if v.RecallableObjAvail != nil {
-			(*v.RecallableObjAvail).ResetXDR()
-		}
-	case nfs42.CBOpRecallSlot:
-		if v.RecallSlot != nil {
-			v.RecallSlot.ResetXDR()
-		}
-	case nfs42.CBOpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case nfs42.CBOpWantsCancelled:
-		if v.WantsCancelled != nil {
-			v.WantsCancelled.ResetXDR()
-		}
-	case nfs42.CBOpNotifyLock:
-		if v.NotifyLock != nil {
-			v.NotifyLock.ResetXDR()
-		}
-	case nfs42.CBOpNotifyDeviceID:
-		if v.NotifyDeviceID != nil {
-			v.NotifyDeviceID.ResetXDR()
-		}
-	case nfs42.CBOpOffload:
-		if v.Offload != nil {
-			v.Offload.ResetXDR()
-		}
-	case nfs42.CBOpIllegal:
-	}
-	v.Op = 0
+func (v *CBArgOp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v CBArgOp) String() string { return text.String(&v, "nfs_cb_argop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CBCompoundArgs) XDRSize() int {
 	n := 16 + xdr.Padded(len(v.Tag))
 	for i := range v.ArgArray {
@@ -9513,28 +9125,21 @@ func (v *CBCompoundArgs) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
 func (v *CBCompoundArgs) EncodeXDR(e *xdr.Encoder) error {
 	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == codec.Full() && codec.More(e, v.XDRSize(), &err) {
-		off, err = v.PutXDR(e, e.Buf, e.Off)
-	}
-	return codec.Encoded(e, off, err)
+	return codec.Again(e, v, codec.Ended(e, off, err, codec.Need(v, err)))
 }
-func (v *CBCompoundArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
+func (v *CBCompoundArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *CBCompoundArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CBCompoundArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CBCompoundArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CBCompoundArgs) ResetXDR() {
+	v.Tag = nil
+	v.MinorVersion = 0
+	v.CallbackIdent = 0
+	v.ArgArray = v.ArgArray[:0]
 }
-func (v *CBCompoundArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CBCompoundArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CBCompoundArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
+func (v CBCompoundArgs) String() string { return text.String(&v, "CB_COMPOUND4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBCompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
@@ -9561,7 +9166,6 @@ func (v *CBCompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
 func (v *CBCompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs42ext.CBCompoundArgs:Tag")
@@ -9589,17 +9193,6 @@ func (v *CBCompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CBCompoundArgs) ResetXDR() {
-	v.Tag = nil
-	v.MinorVersion = 0
-	v.CallbackIdent = 0
-	v.ArgArray = v.ArgArray[:0]
-}
-
-// String returns v as text, for logs.
-func (v CBCompoundArgs) String() string { return text.String(&v, "CB_COMPOUND4args") }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 // DDPBindings returns the procedure and direction in which each site is eligible.

@@ -192,9 +192,6 @@ const (
 	StatusXattrTooBig           Status = 10096 // NFS4ERR_XATTR2BIG: xattr value is too big
 )
 
-// StatusFixedSize is the size of every Status on the wire, in bytes.
-const StatusFixedSize = 4
-
 // Op is enum nfs_opnum4.
 type Op int32
 
@@ -276,18 +273,12 @@ const (
 	OpRemoveXattr        Op = 75    // OP_REMOVEXATTR
 )
 
-// OpFixedSize is the size of every Op on the wire, in bytes.
-const OpFixedSize = 4
-
 // DeviceError is struct device_error4.
 type DeviceError struct {
 	DeviceID nfs42.DeviceID `xdr:"de_deviceid"`
 	Status   Status         `xdr:"de_status"`
 	OpNum    Op             `xdr:"de_opnum"`
 }
-
-// DeviceErrorFixedSize is the size of every DeviceError on the wire, in bytes.
-const DeviceErrorFixedSize = 24
 
 // LayoutErrorArgs is struct LAYOUTERROR4args.
 type LayoutErrorArgs struct {
@@ -297,9 +288,6 @@ type LayoutErrorArgs struct {
 	StateID nfs42.StateID `xdr:"lea_stateid"`
 	Errors  []DeviceError `xdr:"lea_errors"`
 }
-
-// The bounds of LayoutErrorArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const LayoutErrorArgsMinSize, LayoutErrorArgsAmplification = 36, 1
 
 // ArgOp is union nfs_argop4, with the arm that Op selects.
 type ArgOp struct {
@@ -371,9 +359,6 @@ type ArgOp struct {
 	ListXattrs         *ListXattrsArgs               `xdr:"oplistxattrs,case=74,pointer"`                                                    // if Op is OpListXattrs
 	RemoveXattr        *RemoveXattrArgs              `xdr:"opremovexattr,case=75,pointer"`                                                   // if Op is OpRemoveXattr
 }
-
-// The bounds of ArgOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ArgOpMinSize, ArgOpAmplification = 4, 32
 
 // ResOp is union nfs_resop4, with the arm that Op selects.
 type ResOp struct {
@@ -454,9 +439,6 @@ type ResOp struct {
 	RemoveXattr        *RemoveXattrRes              `xdr:"opremovexattr,case=75,pointer"`          // if Op is OpRemoveXattr
 }
 
-// The bounds of ResOp in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ResOpMinSize, ResOpAmplification = 8, 16
-
 // CompoundArgs is struct COMPOUND4args.
 type CompoundArgs struct {
 	Tag          nfs42.UTF8CS `xdr:"tag"`
@@ -464,18 +446,12 @@ type CompoundArgs struct {
 	ArgArray     []ArgOp      `xdr:"argarray"`
 }
 
-// The bounds of CompoundArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundArgsMinSize, CompoundArgsAmplification = 12, 148
-
 // CompoundRes is struct COMPOUND4res.
 type CompoundRes struct {
 	Status   Status       `xdr:"status"`
 	Tag      nfs42.UTF8CS `xdr:"tag"`
 	ResArray []ResOp      `xdr:"resarray"`
 }
-
-// The bounds of CompoundRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const CompoundResMinSize, CompoundResAmplification = 12, 100
 
 // XattrKey is typedef xattrkey4.
 //
@@ -490,26 +466,17 @@ type XattrKey = nfs42.Component
 // XattrValue is typedef xattrvalue4.
 type XattrValue []byte
 
-// The bounds of XattrValue in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const XattrValueMinSize, XattrValueAmplification = 4, 1
-
 // GetXattrArgs is struct GETXATTR4args.
 type GetXattrArgs struct {
 	// CURRENT_FH: file
 	Name XattrKey `xdr:"gxa_name"`
 }
 
-// The bounds of GetXattrArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const GetXattrArgsMinSize, GetXattrArgsAmplification = 4, 1
-
 // GetXattrRes is union GETXATTR4res, with the arm that Status selects.
 type GetXattrRes struct {
 	Status Status     `xdr:"gxr_status,switch,default"` // selects the arm
 	Value  XattrValue `xdr:"gxr_value,case=0"`          // if Status is StatusOK
 }
-
-// The bounds of GetXattrRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const GetXattrResMinSize, GetXattrResAmplification = 4, 1
 
 // SetXattrOption is enum setxattr_option4.
 type SetXattrOption int32
@@ -521,9 +488,6 @@ const (
 	SetXattrOptionReplace SetXattrOption = 2 // SETXATTR4_REPLACE
 )
 
-// SetXattrOptionFixedSize is the size of every SetXattrOption on the wire, in bytes.
-const SetXattrOptionFixedSize = 4
-
 // SetXattrArgs is struct SETXATTR4args.
 type SetXattrArgs struct {
 	// CURRENT_FH: file
@@ -532,17 +496,11 @@ type SetXattrArgs struct {
 	Value  XattrValue     `xdr:"sxa_value"`
 }
 
-// The bounds of SetXattrArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const SetXattrArgsMinSize, SetXattrArgsAmplification = 12, 1
-
 // SetXattrRes is union SETXATTR4res, with the arm that Status selects.
 type SetXattrRes struct {
 	Status Status           `xdr:"sxr_status,switch,default"` // selects the arm
 	Info   nfs42.ChangeInfo `xdr:"sxr_info,case=0"`           // if Status is StatusOK
 }
-
-// The bounds of SetXattrRes in bytes: least and largest size on the wire.
-const SetXattrResMinSize, SetXattrResMaxSize = 4, 24
 
 // ListXattrsArgs is struct LISTXATTRS4args.
 type ListXattrsArgs struct {
@@ -551,9 +509,6 @@ type ListXattrsArgs struct {
 	MaxCount nfs42.Count  `xdr:"lxa_maxcount"`
 }
 
-// ListXattrsArgsFixedSize is the size of every ListXattrsArgs on the wire, in bytes.
-const ListXattrsArgsFixedSize = 12
-
 // ListXattrsResOK is struct LISTXATTRS4resok.
 type ListXattrsResOK struct {
 	Cookie nfs42.Cookie `xdr:"lxr_cookie"`
@@ -561,17 +516,11 @@ type ListXattrsResOK struct {
 	EOF    bool         `xdr:"lxr_eof"`
 }
 
-// The bounds of ListXattrsResOK in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ListXattrsResOKMinSize, ListXattrsResOKAmplification = 16, 6
-
 // ListXattrsRes is union LISTXATTRS4res, with the arm that Status selects.
 type ListXattrsRes struct {
 	Status Status          `xdr:"lxr_status,switch,default"` // selects the arm
 	OK     ListXattrsResOK `xdr:"lxr_value,case=0"`          // if Status is StatusOK
 }
-
-// The bounds of ListXattrsRes in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const ListXattrsResMinSize, ListXattrsResAmplification = 4, 6
 
 // RemoveXattrArgs is struct REMOVEXATTR4args.
 type RemoveXattrArgs struct {
@@ -579,25 +528,41 @@ type RemoveXattrArgs struct {
 	Name XattrKey `xdr:"rxa_name"`
 }
 
-// The bounds of RemoveXattrArgs in bytes: least size on the wire (it may be 2 GiB and more), memory for each byte of input.
-const RemoveXattrArgsMinSize, RemoveXattrArgsAmplification = 4, 1
-
 // RemoveXattrRes is union REMOVEXATTR4res, with the arm that Status selects.
 type RemoveXattrRes struct {
 	Status Status           `xdr:"rxr_status,switch,default"` // selects the arm
 	Info   nfs42.ChangeInfo `xdr:"rxr_info,case=0"`           // if Status is StatusOK
 }
 
-// The bounds of RemoveXattrRes in bytes: least and largest size on the wire.
-const RemoveXattrResMinSize, RemoveXattrResMaxSize = 4, 24
-
 // FattrXattrSupport is typedef fattr4_xattr_support.
 //
 // New NFSv4 attribute
 type FattrXattrSupport bool
 
-// FattrXattrSupportFixedSize is the size of every FattrXattrSupport on the wire, in bytes.
-const FattrXattrSupportFixedSize = 4
+// The bounds of all types, in bytes: the least and largest size on the wire (there is no MaxSize if
+// it would be 2 GiB or more), or the size of every value; the most memory for each byte of input.
+const (
+	StatusFixedSize                                      = 4
+	OpFixedSize                                          = 4
+	DeviceErrorFixedSize                                 = 24
+	LayoutErrorArgsMinSize, LayoutErrorArgsAmplification = 36, 1
+	ArgOpMinSize, ArgOpAmplification                     = 4, 32
+	ResOpMinSize, ResOpAmplification                     = 8, 16
+	CompoundArgsMinSize, CompoundArgsAmplification       = 12, 148
+	CompoundResMinSize, CompoundResAmplification         = 12, 100
+	XattrValueMinSize, XattrValueAmplification           = 4, 1
+	GetXattrArgsMinSize, GetXattrArgsAmplification       = 4, 1
+	GetXattrResMinSize, GetXattrResAmplification         = 4, 1
+	SetXattrOptionFixedSize                              = 4
+	SetXattrArgsMinSize, SetXattrArgsAmplification       = 12, 1
+	SetXattrResMinSize, SetXattrResMaxSize               = 4, 24
+	ListXattrsArgsFixedSize                              = 12
+	ListXattrsResOKMinSize, ListXattrsResOKAmplification = 16, 6
+	ListXattrsResMinSize, ListXattrsResAmplification     = 4, 6
+	RemoveXattrArgsMinSize, RemoveXattrArgsAmplification = 4, 1
+	RemoveXattrResMinSize, RemoveXattrResMaxSize         = 4, 24
+	FattrXattrSupportFixedSize                           = 4
+)
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Status) String() string {
@@ -672,42 +637,25 @@ func (v Status) Valid() bool {
 		10074 <= v && v <= 10096
 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Status) XDRSize() int  { return 4 }
-func (*Status) XDRMaxSize() int { return StatusFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Status) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *Status) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *Status) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *Status) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Status) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Status) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Status) XDRSize() int                          { return 4 }
+func (*Status) XDRMaxSize() int                         { return StatusFixedSize }
+func (v *Status) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Status) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Status) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Status) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.Status:")
@@ -716,9 +664,6 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Status) ResetXDR() { *v = 0 }
 
 // String returns the XDR name of v, such as OP_ACCESS. Without a name, it is nfs_opnum4(NUMBER).
 func (v Op) String() string {
@@ -767,39 +712,28 @@ var enumOp = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v Op) Valid() bool { return 3 <= v && v <= 75 || v == 10044 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *Op) XDRSize() int  { return 4 }
-func (*Op) XDRMaxSize() int { return OpFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *Op) EncodeXDR(e *xdr.Encoder) (err error) { e.Off, err = v.PutXDR(e, e.Buf, e.Off); return }
-func (v *Op) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *Op) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *Op) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *Op) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *Op) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *Op) XDRSize() int                          { return 4 }
+func (*Op) XDRMaxSize() int                         { return OpFixedSize }
+func (v *Op) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *Op) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *Op) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *Op) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *Op) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *Op) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Op) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42xattr.Op:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42xattr.Op:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *Op) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.Op:")
@@ -813,42 +747,24 @@ func (v *Op) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *Op) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *DeviceError) XDRSize() int  { return 24 }
-func (*DeviceError) XDRMaxSize() int { return DeviceErrorFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *DeviceError) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *DeviceError) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *DeviceError) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *DeviceError) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *DeviceError) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *DeviceError) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *DeviceError) XDRSize() int                          { return 24 }
+func (*DeviceError) XDRMaxSize() int                         { return DeviceErrorFixedSize }
+func (v *DeviceError) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *DeviceError) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *DeviceError) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *DeviceError) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *DeviceError) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *DeviceError) ResetXDR()                             { *v = DeviceError{} }
+func (v DeviceError) String() string                         { return text.String(&v, "device_error4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.OpNum.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.OpNum)), 0, "nfs42xattr.DeviceError:OpNum"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.OpNum)), 0, "nfs42xattr.DeviceError:OpNum"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 24) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+24 : off+24]
 	*(*[16]byte)(w[0:16]) = v.DeviceID
@@ -857,7 +773,6 @@ func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 24
 	return off, nil
 }
-
 func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Short(b, off, 24, "nfs42xattr.DeviceError:DeviceID")
@@ -874,36 +789,20 @@ func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *DeviceError) ResetXDR() { *v = DeviceError{} }
-
-// String returns v as text, for logs.
-func (v DeviceError) String() string { return text.String(&v, "device_error4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *LayoutErrorArgs) XDRSize() int { return 36 + 24*len(v.Errors) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *LayoutErrorArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *LayoutErrorArgs) XDRSize() int                          { return 36 + 24*len(v.Errors) }
+func (v *LayoutErrorArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *LayoutErrorArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *LayoutErrorArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *LayoutErrorArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *LayoutErrorArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *LayoutErrorArgs) ResetXDR() {
+	v.Offset = 0
+	v.Length = 0
+	v.StateID.ResetXDR()
+	v.Errors = v.Errors[:0]
 }
-func (v *LayoutErrorArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *LayoutErrorArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *LayoutErrorArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *LayoutErrorArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *LayoutErrorArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v LayoutErrorArgs) String() string { return text.String(&v, "LAYOUTERROR4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LayoutErrorArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -937,7 +836,6 @@ func (v *LayoutErrorArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	}
 	return off, nil
 }
-
 func (v *LayoutErrorArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 36) {
 		return 0, codec.Short(b, off, 36, "nfs42xattr.LayoutErrorArgs:Offset")
@@ -970,19 +868,11 @@ func (v *LayoutErrorArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *LayoutErrorArgs) ResetXDR() {
-	v.Offset = 0
-	v.Length = 0
-	v.StateID.ResetXDR()
-	v.Errors = v.Errors[:0]
+func (v *LayoutErrorArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v LayoutErrorArgs) String() string { return text.String(&v, "LAYOUTERROR4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ArgOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -1239,6 +1129,273 @@ func (v *ArgOp) XDRSize() int {
 	}
 	return n
 }
+func (v *ArgOp) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ArgOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ArgOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ArgOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ArgOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ArgOp) ResetXDR() {
+	switch v.Op {
+	case OpAccess:
+		v.Access.ResetXDR()
+	case OpClose:
+		v.Close.ResetXDR()
+	case OpCommit:
+		v.Commit.ResetXDR()
+	case OpCreate:
+		if v.Create != nil {
+			v.Create.ResetXDR()
+		}
+	case OpDelegPurge:
+		v.DelegPurge.ResetXDR()
+	case OpDelegReturn:
+		v.DelegReturn.ResetXDR()
+	case OpGetAttr:
+		v.GetAttr.ResetXDR()
+	case OpGetFH:
+	case OpLink:
+		v.Link.ResetXDR()
+	case OpLock:
+		if v.Lock != nil {
+			v.Lock.ResetXDR()
+		}
+	case OpLockT:
+		if v.LockT != nil {
+			v.LockT.ResetXDR()
+		}
+	case OpLockU:
+		if v.LockU != nil {
+			v.LockU.ResetXDR()
+		}
+	case OpLookup:
+		if v.Lookup != nil {
+			v.Lookup.ResetXDR()
+		}
+	case OpLookupP:
+	case OpNverify:
+		if v.Nverify != nil {
+			v.Nverify.ResetXDR()
+		}
+	case OpOpen:
+		if v.Open != nil {
+			v.Open.ResetXDR()
+		}
+	case OpOpenAttr:
+		v.OpenAttr.ResetXDR()
+	case OpOpenConfirm:
+		if v.OpenConfirm != nil {
+			v.OpenConfirm.ResetXDR()
+		}
+	case OpOpenDowngrade:
+		if v.OpenDowngrade != nil {
+			v.OpenDowngrade.ResetXDR()
+		}
+	case OpPutFH:
+		if v.PutFH != nil {
+			v.PutFH.ResetXDR()
+		}
+	case OpPutPubFH:
+	case OpPutRootFH:
+	case OpRead:
+		if v.Read != nil {
+			v.Read.ResetXDR()
+		}
+	case OpReadDir:
+		if v.ReadDir != nil {
+			v.ReadDir.ResetXDR()
+		}
+	case OpReadLink:
+	case OpRemove:
+		if v.Remove != nil {
+			v.Remove.ResetXDR()
+		}
+	case OpRename:
+		if v.Rename != nil {
+			v.Rename.ResetXDR()
+		}
+	case OpRenew:
+		v.Renew.ResetXDR()
+	case OpRestoreFH:
+	case OpSaveFH:
+	case OpSecInfo:
+		if v.SecInfo != nil {
+			v.SecInfo.ResetXDR()
+		}
+	case OpSetAttr:
+		if v.SetAttr != nil {
+			v.SetAttr.ResetXDR()
+		}
+	case OpSetClientID:
+		if v.SetClientID != nil {
+			v.SetClientID.ResetXDR()
+		}
+	case OpSetClientIDConfirm:
+		if v.SetClientIDConfirm != nil {
+			v.SetClientIDConfirm.ResetXDR()
+		}
+	case OpVerify:
+		if v.Verify != nil {
+			v.Verify.ResetXDR()
+		}
+	case OpWrite:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case OpReleaseLockOwner:
+		if v.ReleaseLockOwner != nil {
+			v.ReleaseLockOwner.ResetXDR()
+		}
+	case OpBackchannelCtl:
+		if v.BackchannelCtl != nil {
+			v.BackchannelCtl.ResetXDR()
+		}
+	case OpBindConnToSession:
+		if v.BindConnToSession != nil {
+			v.BindConnToSession.ResetXDR()
+		}
+	case OpExchangeID:
+		if v.ExchangeID != nil {
+			v.ExchangeID.ResetXDR()
+		}
+	case OpCreateSession:
+		if v.CreateSession != nil {
+			v.CreateSession.ResetXDR()
+		}
+	case OpDestroySession:
+		if v.DestroySession != nil {
+			v.DestroySession.ResetXDR()
+		}
+	case OpFreeStateID:
+		if v.FreeStateID != nil {
+			v.FreeStateID.ResetXDR()
+		}
+	case OpGetDirDelegation:
+		if v.GetDirDelegation != nil {
+			v.GetDirDelegation.ResetXDR()
+		}
+	case OpGetDeviceInfo:
+		if v.GetDeviceInfo != nil {
+			v.GetDeviceInfo.ResetXDR()
+		}
+	case OpGetDeviceList:
+		if v.GetDeviceList != nil {
+			v.GetDeviceList.ResetXDR()
+		}
+	case OpLayoutCommit:
+		if v.LayoutCommit != nil {
+			v.LayoutCommit.ResetXDR()
+		}
+	case OpLayoutGet:
+		if v.LayoutGet != nil {
+			v.LayoutGet.ResetXDR()
+		}
+	case OpLayoutReturn:
+		if v.LayoutReturn != nil {
+			v.LayoutReturn.ResetXDR()
+		}
+	case OpSecInfoNoName:
+		v.SecInfoNoName = 0
+	case OpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case OpSetSSV:
+		if v.SetSSV != nil {
+			v.SetSSV.ResetXDR()
+		}
+	case OpTestStateID:
+		if v.TestStateID != nil {
+			v.TestStateID.ResetXDR()
+		}
+	case OpWantDelegation:
+		if v.WantDelegation != nil {
+			v.WantDelegation.ResetXDR()
+		}
+	case OpDestroyClientID:
+		if v.DestroyClientID != nil {
+			v.DestroyClientID.ResetXDR()
+		}
+	case OpReclaimComplete:
+		v.ReclaimComplete.ResetXDR()
+	case OpAllocate:
+		if v.Allocate != nil {
+			v.Allocate.ResetXDR()
+		}
+	case OpCopy:
+		if v.Copy != nil {
+			v.Copy.ResetXDR()
+		}
+	case OpCopyNotify:
+		if v.CopyNotify != nil {
+			v.CopyNotify.ResetXDR()
+		}
+	case OpDeallocate:
+		if v.Deallocate != nil {
+			v.Deallocate.ResetXDR()
+		}
+	case OpIOAdvise:
+		if v.IOAdvise != nil {
+			v.IOAdvise.ResetXDR()
+		}
+	case OpLayoutError:
+		if v.LayoutError != nil {
+			v.LayoutError.ResetXDR()
+		}
+	case OpLayoutStats:
+		if v.LayoutStats != nil {
+			v.LayoutStats.ResetXDR()
+		}
+	case OpOffloadCancel:
+		if v.OffloadCancel != nil {
+			v.OffloadCancel.ResetXDR()
+		}
+	case OpOffloadStatus:
+		if v.OffloadStatus != nil {
+			v.OffloadStatus.ResetXDR()
+		}
+	case OpReadPlus:
+		if v.ReadPlus != nil {
+			v.ReadPlus.ResetXDR()
+		}
+	case OpSeek:
+		if v.Seek != nil {
+			v.Seek.ResetXDR()
+		}
+	case OpWriteSame:
+		if v.WriteSame != nil {
+			v.WriteSame.ResetXDR()
+		}
+	case OpClone:
+		if v.CloneRange != nil {
+			v.CloneRange.ResetXDR()
+		}
+	case OpIllegal:
+	case OpGetXattr:
+		if v.GetXattr != nil {
+			v.GetXattr.ResetXDR()
+		}
+	case OpSetXattr:
+		if v.SetXattr != nil {
+			v.SetXattr.ResetXDR()
+		}
+	case OpListXattrs:
+		if v.ListXattrs != nil {
+			v.ListXattrs.ResetXDR()
+		}
+	case OpRemoveXattr:
+		if v.RemoveXattr != nil {
+			v.RemoveXattr.ResetXDR()
+		}
+	}
+	v.Op = 0
+}
+func (v ArgOp) String() string { return text.String(&v, "nfs_argop4") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -1500,28 +1657,6 @@ func (v *ArgOp) ReducedXDRSize(e *xdr.Encoder) int {
 		}
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ArgOp) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ArgOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ArgOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ArgOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ArgOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -2607,7 +2742,6 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.ArgOp:Op")
@@ -3956,267 +4090,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ArgOp) ResetXDR() {
-	switch v.Op {
-	case OpAccess:
-		v.Access.ResetXDR()
-	case OpClose:
-		v.Close.ResetXDR()
-	case OpCommit:
-		v.Commit.ResetXDR()
-	case OpCreate:
-		if v.Create != nil {
-			v.Create.ResetXDR()
-		}
-	case OpDelegPurge:
-		v.DelegPurge.ResetXDR()
-	case OpDelegReturn:
-		v.DelegReturn.ResetXDR()
-	case OpGetAttr:
-		v.GetAttr.ResetXDR()
-	case OpGetFH:
-	case OpLink:
-		v.Link.ResetXDR()
-	case OpLock:
-		if v.Lock != nil {
-			v.Lock.ResetXDR()
-		}
-	case OpLockT:
-		if v.LockT != nil {
-			v.LockT.ResetXDR()
-		}
-	case OpLockU:
-		if v.LockU != nil {
-			v.LockU.ResetXDR()
-		}
-	case OpLookup:
-		if v.Lookup != nil {
-			v.Lookup.ResetXDR()
-		}
-	case OpLookupP:
-	case OpNverify:
-		if v.Nverify != nil {
-			v.Nverify.ResetXDR()
-		}
-	case OpOpen:
-		if v.Open != nil {
-			v.Open.ResetXDR()
-		}
-	case OpOpenAttr:
-		v.OpenAttr.ResetXDR()
-	case OpOpenConfirm:
-		if v.OpenConfirm != nil {
-			v.OpenConfirm.ResetXDR()
-		}
-	case OpOpenDowngrade:
-		if v.OpenDowngrade != nil {
-			v.OpenDowngrade.ResetXDR()
-		}
-	case OpPutFH:
-		if v.PutFH != nil {
-			v.PutFH.ResetXDR()
-		}
-	case OpPutPubFH:
-	case OpPutRootFH:
-	case OpRead:
-		if v.Read != nil {
-			v.Read.ResetXDR()
-		}
-	case OpReadDir:
-		if v.ReadDir != nil {
-			v.ReadDir.ResetXDR()
-		}
-	case OpReadLink:
-	case OpRemove:
-		if v.Remove != nil {
-			v.Remove.ResetXDR()
-		}
-	case OpRename:
-		if v.Rename != nil {
-			v.Rename.ResetXDR()
-		}
-	case OpRenew:
-		v.Renew.ResetXDR()
-	case OpRestoreFH:
-	case OpSaveFH:
-	case OpSecInfo:
-		if v.SecInfo != nil {
-			v.SecInfo.ResetXDR()
-		}
-	case OpSetAttr:
-		if v.SetAttr != nil {
-			v.SetAttr.ResetXDR()
-		}
-	case OpSetClientID:
-		if v.SetClientID != nil {
-			v.SetClientID.ResetXDR()
-		}
-	case OpSetClientIDConfirm:
-		if v.SetClientIDConfirm != nil {
-			v.SetClientIDConfirm.ResetXDR()
-		}
-	case OpVerify:
-		if v.Verify != nil {
-			v.Verify.ResetXDR()
-		}
-	case OpWrite:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case OpReleaseLockOwner:
-		if v.ReleaseLockOwner != nil {
-			v.ReleaseLockOwner.ResetXDR()
-		}
-	case OpBackchannelCtl:
-		if v.BackchannelCtl != nil {
-			v.BackchannelCtl.ResetXDR()
-		}
-	case OpBindConnToSession:
-		if v.BindConnToSession != nil {
-			v.BindConnToSession.ResetXDR()
-		}
-	case OpExchangeID:
-		if v.ExchangeID != nil {
-			v.ExchangeID.ResetXDR()
-		}
-	case OpCreateSession:
-		if v.CreateSession != nil {
-			v.CreateSession.ResetXDR()
-		}
-	case OpDestroySession:
-		if v.DestroySession != nil {
-			v.DestroySession.ResetXDR()
-		}
-	case OpFreeStateID:
-		if v.FreeStateID != nil {
-			v.FreeStateID.ResetXDR()
-		}
-	case OpGetDirDelegation:
-		if v.GetDirDelegation != nil {
-			v.GetDirDelegation.ResetXDR()
-		}
-	case OpGetDeviceInfo:
-		if v.GetDeviceInfo != nil {
-			v.GetDeviceInfo.ResetXDR()
-		}
-	case OpGetDeviceList:
-		if v.GetDeviceList != nil {
-			v.GetDeviceList.ResetXDR()
-		}
-	case OpLayoutCommit:
-		if v.LayoutCommit != nil {
-			v.LayoutCommit.ResetXDR()
-		}
-	case OpLayoutGet:
-		if v.LayoutGet != nil {
-			v.LayoutGet.ResetXDR()
-		}
-	case OpLayoutReturn:
-		if v.LayoutReturn != nil {
-			v.LayoutReturn.ResetXDR()
-		}
-	case OpSecInfoNoName:
-		v.SecInfoNoName = 0
-	case OpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case OpSetSSV:
-		if v.SetSSV != nil {
-			v.SetSSV.ResetXDR()
-		}
-	case OpTestStateID:
-		if v.TestStateID != nil {
-			v.TestStateID.ResetXDR()
-		}
-	case OpWantDelegation:
-		if v.WantDelegation != nil {
-			v.WantDelegation.ResetXDR()
-		}
-	case OpDestroyClientID:
-		if v.DestroyClientID != nil {
-			v.DestroyClientID.ResetXDR()
-		}
-	case OpReclaimComplete:
-		v.ReclaimComplete.ResetXDR()
-	case OpAllocate:
-		if v.Allocate != nil {
-			v.Allocate.ResetXDR()
-		}
-	case OpCopy:
-		if v.Copy != nil {
-			v.Copy.ResetXDR()
-		}
-	case OpCopyNotify:
-		if v.CopyNotify != nil {
-			v.CopyNotify.ResetXDR()
-		}
-	case OpDeallocate:
-		if v.Deallocate != nil {
-			v.Deallocate.ResetXDR()
-		}
-	case OpIOAdvise:
-		if v.IOAdvise != nil {
-			v.IOAdvise.ResetXDR()
-		}
-	case OpLayoutError:
-		if v.LayoutError != nil {
-			v.LayoutError.ResetXDR()
-		}
-	case OpLayoutStats:
-		if v.LayoutStats != nil {
-			v.LayoutStats.ResetXDR()
-		}
-	case OpOffloadCancel:
-		if v.OffloadCancel != nil {
-			v.OffloadCancel.ResetXDR()
-		}
-	case OpOffloadStatus:
-		if v.OffloadStatus != nil {
-			v.OffloadStatus.ResetXDR()
-		}
-	case OpReadPlus:
-		if v.ReadPlus != nil {
-			v.ReadPlus.ResetXDR()
-		}
-	case OpSeek:
-		if v.Seek != nil {
-			v.Seek.ResetXDR()
-		}
-	case OpWriteSame:
-		if v.WriteSame != nil {
-			v.WriteSame.ResetXDR()
-		}
-	case OpClone:
-		if v.CloneRange != nil {
-			v.CloneRange.ResetXDR()
-		}
-	case OpIllegal:
-	case OpGetXattr:
-		if v.GetXattr != nil {
-			v.GetXattr.ResetXDR()
-		}
-	case OpSetXattr:
-		if v.SetXattr != nil {
-			v.SetXattr.ResetXDR()
-		}
-	case OpListXattrs:
-		if v.ListXattrs != nil {
-			v.ListXattrs.ResetXDR()
-		}
-	case OpRemoveXattr:
-		if v.RemoveXattr != nil {
-			v.RemoveXattr.ResetXDR()
-		}
-	}
-	v.Op = 0
-}
-
-// String returns v as text, for logs.
-func (v ArgOp) String() string { return text.String(&v, "nfs_argop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ResOp) XDRSize() int {
 	n := 4
 	switch v.Op {
@@ -4528,6 +4402,305 @@ func (v *ResOp) XDRSize() int {
 	}
 	return n
 }
+func (v *ResOp) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *ResOp) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ResOp) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ResOp) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ResOp) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ResOp) ResetXDR() {
+	switch v.Op {
+	case OpAccess:
+		v.Access.ResetXDR()
+	case OpClose:
+		v.Close.ResetXDR()
+	case OpCommit:
+		v.Commit.ResetXDR()
+	case OpCreate:
+		v.Create.ResetXDR()
+	case OpDelegPurge:
+		v.DelegPurge.ResetXDR()
+	case OpDelegReturn:
+		v.DelegReturn.ResetXDR()
+	case OpGetAttr:
+		if v.GetAttr != nil {
+			v.GetAttr.ResetXDR()
+		}
+	case OpGetFH:
+		if v.GetFH != nil {
+			v.GetFH.ResetXDR()
+		}
+	case OpLink:
+		if v.Link != nil {
+			v.Link.ResetXDR()
+		}
+	case OpLock:
+		if v.Lock != nil {
+			v.Lock.ResetXDR()
+		}
+	case OpLockT:
+		if v.LockT != nil {
+			v.LockT.ResetXDR()
+		}
+	case OpLockU:
+		v.LockU.ResetXDR()
+	case OpLookup:
+		if v.Lookup != nil {
+			v.Lookup.ResetXDR()
+		}
+	case OpLookupP:
+		if v.LookupP != nil {
+			v.LookupP.ResetXDR()
+		}
+	case OpNverify:
+		if v.Nverify != nil {
+			v.Nverify.ResetXDR()
+		}
+	case OpOpen:
+		if v.Open != nil {
+			v.Open.ResetXDR()
+		}
+	case OpOpenAttr:
+		if v.OpenAttr != nil {
+			v.OpenAttr.ResetXDR()
+		}
+	case OpOpenConfirm:
+		if v.OpenConfirm != nil {
+			v.OpenConfirm.ResetXDR()
+		}
+	case OpOpenDowngrade:
+		if v.OpenDowngrade != nil {
+			v.OpenDowngrade.ResetXDR()
+		}
+	case OpPutFH:
+		if v.PutFH != nil {
+			v.PutFH.ResetXDR()
+		}
+	case OpPutPubFH:
+		if v.PutPubFH != nil {
+			v.PutPubFH.ResetXDR()
+		}
+	case OpPutRootFH:
+		if v.PutRootFH != nil {
+			v.PutRootFH.ResetXDR()
+		}
+	case OpRead:
+		if v.Read != nil {
+			v.Read.ResetXDR()
+		}
+	case OpReadDir:
+		if v.ReadDir != nil {
+			v.ReadDir.ResetXDR()
+		}
+	case OpReadLink:
+		if v.ReadLink != nil {
+			v.ReadLink.ResetXDR()
+		}
+	case OpRemove:
+		if v.Remove != nil {
+			v.Remove.ResetXDR()
+		}
+	case OpRename:
+		if v.Rename != nil {
+			v.Rename.ResetXDR()
+		}
+	case OpRenew:
+		if v.Renew != nil {
+			v.Renew.ResetXDR()
+		}
+	case OpRestoreFH:
+		if v.RestoreFH != nil {
+			v.RestoreFH.ResetXDR()
+		}
+	case OpSaveFH:
+		if v.SaveFH != nil {
+			v.SaveFH.ResetXDR()
+		}
+	case OpSecInfo:
+		if v.SecInfo != nil {
+			v.SecInfo.ResetXDR()
+		}
+	case OpSetAttr:
+		if v.SetAttr != nil {
+			v.SetAttr.ResetXDR()
+		}
+	case OpSetClientID:
+		if v.SetClientID != nil {
+			v.SetClientID.ResetXDR()
+		}
+	case OpSetClientIDConfirm:
+		if v.SetClientIDConfirm != nil {
+			v.SetClientIDConfirm.ResetXDR()
+		}
+	case OpVerify:
+		if v.Verify != nil {
+			v.Verify.ResetXDR()
+		}
+	case OpWrite:
+		if v.Write != nil {
+			v.Write.ResetXDR()
+		}
+	case OpReleaseLockOwner:
+		if v.ReleaseLockOwner != nil {
+			v.ReleaseLockOwner.ResetXDR()
+		}
+	case OpBackchannelCtl:
+		if v.BackchannelCtl != nil {
+			v.BackchannelCtl.ResetXDR()
+		}
+	case OpBindConnToSession:
+		if v.BindConnToSession != nil {
+			v.BindConnToSession.ResetXDR()
+		}
+	case OpExchangeID:
+		if v.ExchangeID != nil {
+			v.ExchangeID.ResetXDR()
+		}
+	case OpCreateSession:
+		if v.CreateSession != nil {
+			v.CreateSession.ResetXDR()
+		}
+	case OpDestroySession:
+		if v.DestroySession != nil {
+			v.DestroySession.ResetXDR()
+		}
+	case OpFreeStateID:
+		if v.FreeStateID != nil {
+			v.FreeStateID.ResetXDR()
+		}
+	case OpGetDirDelegation:
+		if v.GetDirDelegation != nil {
+			v.GetDirDelegation.ResetXDR()
+		}
+	case OpGetDeviceInfo:
+		if v.GetDeviceInfo != nil {
+			v.GetDeviceInfo.ResetXDR()
+		}
+	case OpGetDeviceList:
+		if v.GetDeviceList != nil {
+			v.GetDeviceList.ResetXDR()
+		}
+	case OpLayoutCommit:
+		if v.LayoutCommit != nil {
+			v.LayoutCommit.ResetXDR()
+		}
+	case OpLayoutGet:
+		if v.LayoutGet != nil {
+			v.LayoutGet.ResetXDR()
+		}
+	case OpLayoutReturn:
+		if v.LayoutReturn != nil {
+			v.LayoutReturn.ResetXDR()
+		}
+	case OpSecInfoNoName:
+		if v.SecInfoNoName != nil {
+			(*v.SecInfoNoName).ResetXDR()
+		}
+	case OpSequence:
+		if v.Sequence != nil {
+			v.Sequence.ResetXDR()
+		}
+	case OpSetSSV:
+		if v.SetSSV != nil {
+			v.SetSSV.ResetXDR()
+		}
+	case OpTestStateID:
+		if v.TestStateID != nil {
+			v.TestStateID.ResetXDR()
+		}
+	case OpWantDelegation:
+		if v.WantDelegation != nil {
+			v.WantDelegation.ResetXDR()
+		}
+	case OpDestroyClientID:
+		if v.DestroyClientID != nil {
+			v.DestroyClientID.ResetXDR()
+		}
+	case OpReclaimComplete:
+		if v.ReclaimComplete != nil {
+			v.ReclaimComplete.ResetXDR()
+		}
+	case OpAllocate:
+		if v.Allocate != nil {
+			v.Allocate.ResetXDR()
+		}
+	case OpCopy:
+		if v.Copy != nil {
+			v.Copy.ResetXDR()
+		}
+	case OpCopyNotify:
+		if v.CopyNotify != nil {
+			v.CopyNotify.ResetXDR()
+		}
+	case OpDeallocate:
+		if v.Deallocate != nil {
+			v.Deallocate.ResetXDR()
+		}
+	case OpIOAdvise:
+		if v.IOAdvise != nil {
+			v.IOAdvise.ResetXDR()
+		}
+	case OpLayoutError:
+		if v.LayoutError != nil {
+			v.LayoutError.ResetXDR()
+		}
+	case OpLayoutStats:
+		if v.LayoutStats != nil {
+			v.LayoutStats.ResetXDR()
+		}
+	case OpOffloadCancel:
+		if v.OffloadCancel != nil {
+			v.OffloadCancel.ResetXDR()
+		}
+	case OpOffloadStatus:
+		if v.OffloadStatus != nil {
+			v.OffloadStatus.ResetXDR()
+		}
+	case OpReadPlus:
+		if v.ReadPlus != nil {
+			v.ReadPlus.ResetXDR()
+		}
+	case OpSeek:
+		if v.Seek != nil {
+			v.Seek.ResetXDR()
+		}
+	case OpWriteSame:
+		if v.WriteSame != nil {
+			v.WriteSame.ResetXDR()
+		}
+	case OpClone:
+		if v.CloneRange != nil {
+			v.CloneRange.ResetXDR()
+		}
+	case OpIllegal:
+		if v.Illegal != nil {
+			v.Illegal.ResetXDR()
+		}
+	case OpGetXattr:
+		if v.GetXattr != nil {
+			v.GetXattr.ResetXDR()
+		}
+	case OpSetXattr:
+		if v.SetXattr != nil {
+			v.SetXattr.ResetXDR()
+		}
+	case OpListXattrs:
+		if v.ListXattrs != nil {
+			v.ListXattrs.ResetXDR()
+		}
+	case OpRemoveXattr:
+		if v.RemoveXattr != nil {
+			v.RemoveXattr.ResetXDR()
+		}
+	}
+	v.Op = 0
+}
+func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -4841,28 +5014,6 @@ func (v *ResOp) ReducedXDRSize(e *xdr.Encoder) int {
 		}
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ResOp) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *ResOp) DecodeXDR(d *xdr.Decoder) (err error) { d.Off, err = v.GetXDR(d, d.Buf, d.Off); return }
-func (v *ResOp) MarshalBinary() ([]byte, error)       { return v.AppendBinary(nil) }
-func (v *ResOp) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ResOp) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -5784,7 +5935,6 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	}
 	return off, nil
 }
-
 func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.ResOp:Op")
@@ -6785,299 +6935,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ResOp) ResetXDR() {
-	switch v.Op {
-	case OpAccess:
-		v.Access.ResetXDR()
-	case OpClose:
-		v.Close.ResetXDR()
-	case OpCommit:
-		v.Commit.ResetXDR()
-	case OpCreate:
-		v.Create.ResetXDR()
-	case OpDelegPurge:
-		v.DelegPurge.ResetXDR()
-	case OpDelegReturn:
-		v.DelegReturn.ResetXDR()
-	case OpGetAttr:
-		if v.GetAttr != nil {
-			v.GetAttr.ResetXDR()
-		}
-	case OpGetFH:
-		if v.GetFH != nil {
-			v.GetFH.ResetXDR()
-		}
-	case OpLink:
-		if v.Link != nil {
-			v.Link.ResetXDR()
-		}
-	case OpLock:
-		if v.Lock != nil {
-			v.Lock.ResetXDR()
-		}
-	case OpLockT:
-		if v.LockT != nil {
-			v.LockT.ResetXDR()
-		}
-	case OpLockU:
-		v.LockU.ResetXDR()
-	case OpLookup:
-		if v.Lookup != nil {
-			v.Lookup.ResetXDR()
-		}
-	case OpLookupP:
-		if v.LookupP != nil {
-			v.LookupP.ResetXDR()
-		}
-	case OpNverify:
-		if v.Nverify != nil {
-			v.Nverify.ResetXDR()
-		}
-	case OpOpen:
-		if v.Open != nil {
-			v.Open.ResetXDR()
-		}
-	case OpOpenAttr:
-		if v.OpenAttr != nil {
-			v.OpenAttr.ResetXDR()
-		}
-	case OpOpenConfirm:
-		if v.OpenConfirm != nil {
-			v.OpenConfirm.ResetXDR()
-		}
-	case OpOpenDowngrade:
-		if v.OpenDowngrade != nil {
-			v.OpenDowngrade.ResetXDR()
-		}
-	case OpPutFH:
-		if v.PutFH != nil {
-			v.PutFH.ResetXDR()
-		}
-	case OpPutPubFH:
-		if v.PutPubFH != nil {
-			v.PutPubFH.ResetXDR()
-		}
-	case OpPutRootFH:
-		if v.PutRootFH != nil {
-			v.PutRootFH.ResetXDR()
-		}
-	case OpRead:
-		if v.Read != nil {
-			v.Read.ResetXDR()
-		}
-	case OpReadDir:
-		if v.ReadDir != nil {
-			v.ReadDir.ResetXDR()
-		}
-	case OpReadLink:
-		if v.ReadLink != nil {
-			v.ReadLink.ResetXDR()
-		}
-	case OpRemove:
-		if v.Remove != nil {
-			v.Remove.ResetXDR()
-		}
-	case OpRename:
-		if v.Rename != nil {
-			v.Rename.ResetXDR()
-		}
-	case OpRenew:
-		if v.Renew != nil {
-			v.Renew.ResetXDR()
-		}
-	case OpRestoreFH:
-		if v.RestoreFH != nil {
-			v.RestoreFH.ResetXDR()
-		}
-	case OpSaveFH:
-		if v.SaveFH != nil {
-			v.SaveFH.ResetXDR()
-		}
-	case OpSecInfo:
-		if v.SecInfo != nil {
-			v.SecInfo.ResetXDR()
-		}
-	case OpSetAttr:
-		if v.SetAttr != nil {
-			v.SetAttr.ResetXDR()
-		}
-	case OpSetClientID:
-		if v.SetClientID != nil {
-			v.SetClientID.ResetXDR()
-		}
-	case OpSetClientIDConfirm:
-		if v.SetClientIDConfirm != nil {
-			v.SetClientIDConfirm.ResetXDR()
-		}
-	case OpVerify:
-		if v.Verify != nil {
-			v.Verify.ResetXDR()
-		}
-	case OpWrite:
-		if v.Write != nil {
-			v.Write.ResetXDR()
-		}
-	case OpReleaseLockOwner:
-		if v.ReleaseLockOwner != nil {
-			v.ReleaseLockOwner.ResetXDR()
-		}
-	case OpBackchannelCtl:
-		if v.BackchannelCtl != nil {
-			v.BackchannelCtl.ResetXDR()
-		}
-	case OpBindConnToSession:
-		if v.BindConnToSession != nil {
-			v.BindConnToSession.ResetXDR()
-		}
-	case OpExchangeID:
-		if v.ExchangeID != nil {
-			v.ExchangeID.ResetXDR()
-		}
-	case OpCreateSession:
-		if v.CreateSession != nil {
-			v.CreateSession.ResetXDR()
-		}
-	case OpDestroySession:
-		if v.DestroySession != nil {
-			v.DestroySession.ResetXDR()
-		}
-	case OpFreeStateID:
-		if v.FreeStateID != nil {
-			v.FreeStateID.ResetXDR()
-		}
-	case OpGetDirDelegation:
-		if v.GetDirDelegation != nil {
-			v.GetDirDelegation.ResetXDR()
-		}
-	case OpGetDeviceInfo:
-		if v.GetDeviceInfo != nil {
-			v.GetDeviceInfo.ResetXDR()
-		}
-	case OpGetDeviceList:
-		if v.GetDeviceList != nil {
-			v.GetDeviceList.ResetXDR()
-		}
-	case OpLayoutCommit:
-		if v.LayoutCommit != nil {
-			v.LayoutCommit.ResetXDR()
-		}
-	case OpLayoutGet:
-		if v.LayoutGet != nil {
-			v.LayoutGet.ResetXDR()
-		}
-	case OpLayoutReturn:
-		if v.LayoutReturn != nil {
-			v.LayoutReturn.ResetXDR()
-		}
-	case OpSecInfoNoName:
-		if v.SecInfoNoName != nil {
-			(*v.SecInfoNoName).ResetXDR()
-		}
-	case OpSequence:
-		if v.Sequence != nil {
-			v.Sequence.ResetXDR()
-		}
-	case OpSetSSV:
-		if v.SetSSV != nil {
-			v.SetSSV.ResetXDR()
-		}
-	case OpTestStateID:
-		if v.TestStateID != nil {
-			v.TestStateID.ResetXDR()
-		}
-	case OpWantDelegation:
-		if v.WantDelegation != nil {
-			v.WantDelegation.ResetXDR()
-		}
-	case OpDestroyClientID:
-		if v.DestroyClientID != nil {
-			v.DestroyClientID.ResetXDR()
-		}
-	case OpReclaimComplete:
-		if v.ReclaimComplete != nil {
-			v.ReclaimComplete.ResetXDR()
-		}
-	case OpAllocate:
-		if v.Allocate != nil {
-			v.Allocate.ResetXDR()
-		}
-	case OpCopy:
-		if v.Copy != nil {
-			v.Copy.ResetXDR()
-		}
-	case OpCopyNotify:
-		if v.CopyNotify != nil {
-			v.CopyNotify.ResetXDR()
-		}
-	case OpDeallocate:
-		if v.Deallocate != nil {
-			v.Deallocate.ResetXDR()
-		}
-	case OpIOAdvise:
-		if v.IOAdvise != nil {
-			v.IOAdvise.ResetXDR()
-		}
-	case OpLayoutError:
-		if v.LayoutError != nil {
-			v.LayoutError.ResetXDR()
-		}
-	case OpLayoutStats:
-		if v.LayoutStats != nil {
-			v.LayoutStats.ResetXDR()
-		}
-	case OpOffloadCancel:
-		if v.OffloadCancel != nil {
-			v.OffloadCancel.ResetXDR()
-		}
-	case OpOffloadStatus:
-		if v.OffloadStatus != nil {
-			v.OffloadStatus.ResetXDR()
-		}
-	case OpReadPlus:
-		if v.ReadPlus != nil {
-			v.ReadPlus.ResetXDR()
-		}
-	case OpSeek:
-		if v.Seek != nil {
-			v.Seek.ResetXDR()
-		}
-	case OpWriteSame:
-		if v.WriteSame != nil {
-			v.WriteSame.ResetXDR()
-		}
-	case OpClone:
-		if v.CloneRange != nil {
-			v.CloneRange.ResetXDR()
-		}
-	case OpIllegal:
-		if v.Illegal != nil {
-			v.Illegal.ResetXDR()
-		}
-	case OpGetXattr:
-		if v.GetXattr != nil {
-			v.GetXattr.ResetXDR()
-		}
-	case OpSetXattr:
-		if v.SetXattr != nil {
-			v.SetXattr.ResetXDR()
-		}
-	case OpListXattrs:
-		if v.ListXattrs != nil {
-			v.ListXattrs.ResetXDR()
-		}
-	case OpRemoveXattr:
-		if v.RemoveXattr != nil {
-			v.RemoveXattr.ResetXDR()
-		}
-	}
-	v.Op = 0
-}
-
-// String returns v as text, for logs.
-func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundArgs) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.ArgArray {
@@ -7085,6 +6943,25 @@ func (v *CompoundArgs) XDRSize() int {
 	}
 	return n
 }
+func (v *CompoundArgs) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *CompoundArgs) DecodeXDR(d *xdr.Decoder) error {
+	return codec.Decode(codec.Amplify(d, CompoundArgsAmplification), v)
+}
+func (v *CompoundArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundArgs) ResetXDR() {
+	v.Tag = nil
+	v.MinorVersion = 0
+	v.ArgArray = v.ArgArray[:0]
+}
+func (v CompoundArgs) String() string { return text.String(&v, "COMPOUND4args") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -7094,32 +6971,6 @@ func (v *CompoundArgs) ReducedXDRSize(e *xdr.Encoder) int {
 		n += v.ArgArray[i].ReducedXDRSize(e)
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CompoundArgs) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *CompoundArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	codec.Amplify(d, CompoundArgsAmplification)
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -7146,7 +6997,6 @@ func (v *CompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	}
 	return off, nil
 }
-
 func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag); err != nil {
 		return 0, codec.In(err, "nfs42xattr.CompoundArgs:Tag")
@@ -7174,17 +7024,7 @@ func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundArgs) ResetXDR() {
-	v.Tag = nil
-	v.MinorVersion = 0
-	v.ArgArray = v.ArgArray[:0]
-}
-
-// String returns v as text, for logs.
-func (v CompoundArgs) String() string { return text.String(&v, "COMPOUND4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *CompoundRes) XDRSize() int {
 	n := 12 + xdr.Padded(len(v.Tag))
 	for i := range v.ResArray {
@@ -7192,6 +7032,25 @@ func (v *CompoundRes) XDRSize() int {
 	}
 	return n
 }
+func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
+	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
+		return err
+	}
+	off, err := v.PutXDR(e, e.Buf, e.Off)
+	return codec.Ended(e, off, err, 0)
+}
+func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) error {
+	return codec.Decode(codec.Amplify(d, CompoundResAmplification), v)
+}
+func (v *CompoundRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *CompoundRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *CompoundRes) ResetXDR() {
+	v.Status = 0
+	v.Tag = nil
+	v.ResArray = v.ResArray[:0]
+}
+func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
 
 // ReducedXDRSize returns the size of v in the output of e, without the items that e
 // leaves out of line.
@@ -7201,32 +7060,6 @@ func (v *CompoundRes) ReducedXDRSize(e *xdr.Encoder) int {
 		n += v.ResArray[i].ReducedXDRSize(e)
 	}
 	return n
-}
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *CompoundRes) EncodeXDR(e *xdr.Encoder) error {
-	if err := e.Grow(v.ReducedXDRSize(e)); err != nil {
-		return err
-	}
-	off, err := v.PutXDR(e, e.Buf, e.Off)
-	if err == nil {
-		e.Off = off
-	}
-	return err
-}
-func (v *CompoundRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	codec.Amplify(d, CompoundResAmplification)
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *CompoundRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *CompoundRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *CompoundRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
@@ -7252,7 +7085,6 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	}
 	return off, nil
 }
-
 func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs42xattr.CompoundRes:Status").In(codec.GetWord(b, off, &v.Status))
 	if off, fault = codec.At(fault, "nfs42xattr.CompoundRes:Tag").In(codec.GetOpaque(d, b, off, math.MaxUint32, &v.Tag)); fault != nil {
@@ -7279,55 +7111,29 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *CompoundRes) ResetXDR() {
-	v.Status = 0
-	v.Tag = nil
-	v.ResArray = v.ResArray[:0]
-}
-
-// String returns v as text, for logs.
-func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *XattrValue) XDRSize() int { return 4 + xdr.Padded(len(*v)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *XattrValue) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *XattrValue) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *XattrValue) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *XattrValue) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *XattrValue) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *XattrValue) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *XattrValue) XDRSize() int                          { return 4 + xdr.Padded(len(*v)) }
+func (v *XattrValue) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *XattrValue) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *XattrValue) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *XattrValue) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *XattrValue) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *XattrValue) ResetXDR()                             { *v = nil }
+func (v XattrValue) String() string                         { return text.String(&v, "xattrvalue4") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *XattrValue) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs42xattr.XattrValue:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs42xattr.XattrValue:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	off = codec.PutOpaque(b, off, *v)
 	return off, nil
 }
-
 func (v *XattrValue) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.XattrValue:")
@@ -7345,51 +7151,29 @@ func (v *XattrValue) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *XattrValue) ResetXDR() { *v = nil }
-
-// String returns v as text, for logs.
-func (v XattrValue) String() string { return text.String(&v, "xattrvalue4") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *GetXattrArgs) XDRSize() int { return 4 + xdr.Padded(len(v.Name)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *GetXattrArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *GetXattrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GetXattrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GetXattrArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GetXattrArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *GetXattrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *GetXattrArgs) XDRSize() int                          { return 4 + xdr.Padded(len(v.Name)) }
+func (v *GetXattrArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *GetXattrArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GetXattrArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GetXattrArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GetXattrArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GetXattrArgs) ResetXDR()                             { *v = GetXattrArgs{} }
+func (v GetXattrArgs) String() string                         { return text.String(&v, "GETXATTR4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs42xattr.GetXattrArgs:Name"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs42xattr.GetXattrArgs:Name"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Name)
 	return off, nil
 }
-
 func (v *GetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.GetXattrArgs:Name")
@@ -7407,13 +7191,7 @@ func (v *GetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetXattrArgs) ResetXDR() { *v = GetXattrArgs{} }
-
-// String returns v as text, for logs.
-func (v GetXattrArgs) String() string { return text.String(&v, "GETXATTR4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *GetXattrRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -7423,28 +7201,13 @@ func (v *GetXattrRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *GetXattrRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *GetXattrRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *GetXattrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *GetXattrRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *GetXattrRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *GetXattrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v *GetXattrRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *GetXattrRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *GetXattrRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *GetXattrRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *GetXattrRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *GetXattrRes) ResetXDR()                             { *v = GetXattrRes{} }
+func (v GetXattrRes) String() string                         { return text.String(&v, "GETXATTR4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7470,7 +7233,6 @@ func (v *GetXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *GetXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Status
 	if codec.Lacks(b, off, 4) {
@@ -7505,12 +7267,9 @@ func (v *GetXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *GetXattrRes) ResetXDR() { *v = GetXattrRes{} }
-
-// String returns v as text, for logs.
-func (v GetXattrRes) String() string { return text.String(&v, "GETXATTR4res") }
+func (v *GetXattrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
 // String returns the XDR name of v, such as SETXATTR4_EITHER. Without a name, it is setxattr_option4(NUMBER).
 func (v SetXattrOption) String() string {
@@ -7541,45 +7300,28 @@ var enumSetXattrOption = codec.Enum{
 // Valid reports whether v is an enumerator.
 func (v SetXattrOption) Valid() bool { return uint32(v) <= 2 }
 
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *SetXattrOption) XDRSize() int  { return 4 }
-func (*SetXattrOption) XDRMaxSize() int { return SetXattrOptionFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SetXattrOption) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *SetXattrOption) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetXattrOption) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetXattrOption) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetXattrOption) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SetXattrOption) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *SetXattrOption) XDRSize() int                          { return 4 }
+func (*SetXattrOption) XDRMaxSize() int                         { return SetXattrOptionFixedSize }
+func (v *SetXattrOption) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SetXattrOption) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetXattrOption) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetXattrOption) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetXattrOption) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetXattrOption) ResetXDR()                             { *v = 0 }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetXattrOption) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42xattr.SetXattrOption:"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42xattr.SetXattrOption:"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
 	off += 4
 	return off, nil
 }
-
 func (v *SetXattrOption) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.SetXattrOption:")
@@ -7593,33 +7335,15 @@ func (v *SetXattrOption) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetXattrOption) ResetXDR() { *v = 0 }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *SetXattrArgs) XDRSize() int { return 12 + xdr.Padded(len(v.Key)) + xdr.Padded(len(v.Value)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SetXattrArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *SetXattrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetXattrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetXattrArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetXattrArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SetXattrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *SetXattrArgs) XDRSize() int                          { return 12 + xdr.Padded(len(v.Key)) + xdr.Padded(len(v.Value)) }
+func (v *SetXattrArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SetXattrArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetXattrArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetXattrArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetXattrArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetXattrArgs) ResetXDR()                             { *v = SetXattrArgs{} }
+func (v SetXattrArgs) String() string                         { return text.String(&v, "SETXATTR4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7645,7 +7369,6 @@ func (v *SetXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off = codec.PutOpaque(b, off, v.Value)
 	return off, nil
 }
-
 func (v *SetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs42xattr.SetXattrArgs:Option")
@@ -7681,14 +7404,11 @@ func (v *SetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off += xdr.Padded(int(n2))
 	return off, nil
 }
+func (v *SetXattrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetXattrArgs) ResetXDR() { *v = SetXattrArgs{} }
-
-// String returns v as text, for logs.
-func (v SetXattrArgs) String() string { return text.String(&v, "SETXATTR4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *SetXattrRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -7698,29 +7418,14 @@ func (v *SetXattrRes) XDRSize() int {
 	}
 	return n
 }
-func (*SetXattrRes) XDRMaxSize() int { return SetXattrResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *SetXattrRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *SetXattrRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *SetXattrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *SetXattrRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *SetXattrRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *SetXattrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*SetXattrRes) XDRMaxSize() int                         { return SetXattrResMaxSize }
+func (v *SetXattrRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *SetXattrRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *SetXattrRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *SetXattrRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *SetXattrRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *SetXattrRes) ResetXDR()                             { *v = SetXattrRes{} }
+func (v SetXattrRes) String() string                         { return text.String(&v, "SETXATTR4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7744,7 +7449,6 @@ func (v *SetXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *SetXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Status
 	if codec.Lacks(b, off, 4) {
@@ -7778,43 +7482,25 @@ func (v *SetXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
+func (v *SetXattrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *SetXattrRes) ResetXDR() { *v = SetXattrRes{} }
-
-// String returns v as text, for logs.
-func (v SetXattrRes) String() string { return text.String(&v, "SETXATTR4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *ListXattrsArgs) XDRSize() int  { return 12 }
-func (*ListXattrsArgs) XDRMaxSize() int { return ListXattrsArgsFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ListXattrsArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *ListXattrsArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ListXattrsArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ListXattrsArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ListXattrsArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ListXattrsArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *ListXattrsArgs) XDRSize() int                          { return 12 }
+func (*ListXattrsArgs) XDRMaxSize() int                         { return ListXattrsArgsFixedSize }
+func (v *ListXattrsArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ListXattrsArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ListXattrsArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ListXattrsArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ListXattrsArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ListXattrsArgs) ResetXDR()                             { *v = ListXattrsArgs{} }
+func (v ListXattrsArgs) String() string                         { return text.String(&v, "LISTXATTRS4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ListXattrsArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
@@ -7822,7 +7508,6 @@ func (v *ListXattrsArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	off += 12
 	return off, nil
 }
-
 func (v *ListXattrsArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs42xattr.ListXattrsArgs:Cookie")
@@ -7834,13 +7519,7 @@ func (v *ListXattrsArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ListXattrsArgs) ResetXDR() { *v = ListXattrsArgs{} }
-
-// String returns v as text, for logs.
-func (v ListXattrsArgs) String() string { return text.String(&v, "LISTXATTRS4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ListXattrsResOK) XDRSize() int {
 	n := 16 + 4*len(v.Names)
 	for i := range v.Names {
@@ -7848,28 +7527,17 @@ func (v *ListXattrsResOK) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ListXattrsResOK) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ListXattrsResOK) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ListXattrsResOK) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ListXattrsResOK) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ListXattrsResOK) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ListXattrsResOK) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ListXattrsResOK) ResetXDR() {
+	v.Cookie = 0
+	v.Names = v.Names[:0]
+	v.EOF = false
 }
-func (v *ListXattrsResOK) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ListXattrsResOK) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ListXattrsResOK) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ListXattrsResOK) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ListXattrsResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ListXattrsResOK) String() string { return text.String(&v, "LISTXATTRS4resok") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ListXattrsResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -7902,7 +7570,6 @@ func (v *ListXattrsResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	off += 4
 	return off, nil
 }
-
 func (v *ListXattrsResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
 		return 0, codec.Short(b, off, 12, "nfs42xattr.ListXattrsResOK:Cookie")
@@ -7944,18 +7611,11 @@ func (v *ListXattrsResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ListXattrsResOK) ResetXDR() {
-	v.Cookie = 0
-	v.Names = v.Names[:0]
-	v.EOF = false
+func (v *ListXattrsResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ListXattrsResOK) String() string { return text.String(&v, "LISTXATTRS4resok") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *ListXattrsRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -7968,28 +7628,20 @@ func (v *ListXattrsRes) XDRSize() int {
 	}
 	return n
 }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *ListXattrsRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
+func (v *ListXattrsRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *ListXattrsRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *ListXattrsRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *ListXattrsRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *ListXattrsRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *ListXattrsRes) ResetXDR() {
+	switch v.Status {
+	case StatusOK:
+		v.OK.ResetXDR()
+	default:
+	}
+	v.Status = 0
 }
-func (v *ListXattrsRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *ListXattrsRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *ListXattrsRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *ListXattrsRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *ListXattrsRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (v ListXattrsRes) String() string { return text.String(&v, "LISTXATTRS4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ListXattrsRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8032,7 +7684,6 @@ func (v *ListXattrsRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	}
 	return off, nil
 }
-
 func (v *ListXattrsRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	var kind Status
 	if codec.Lacks(b, off, 4) {
@@ -8092,59 +7743,33 @@ func (v *ListXattrsRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	}
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *ListXattrsRes) ResetXDR() {
-	switch v.Status {
-	case StatusOK:
-		v.OK.ResetXDR()
-	default:
-	}
-	v.Status = 0
+func (v *ListXattrsRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
-// String returns v as text, for logs.
-func (v ListXattrsRes) String() string { return text.String(&v, "LISTXATTRS4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *RemoveXattrArgs) XDRSize() int { return 4 + xdr.Padded(len(v.Name)) }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *RemoveXattrArgs) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *RemoveXattrArgs) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoveXattrArgs) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoveXattrArgs) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoveXattrArgs) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *RemoveXattrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *RemoveXattrArgs) XDRSize() int                          { return 4 + xdr.Padded(len(v.Name)) }
+func (v *RemoveXattrArgs) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *RemoveXattrArgs) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoveXattrArgs) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoveXattrArgs) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoveXattrArgs) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoveXattrArgs) ResetXDR()                             { *v = RemoveXattrArgs{} }
+func (v RemoveXattrArgs) String() string                         { return text.String(&v, "REMOVEXATTR4args") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs42xattr.RemoveXattrArgs:Name"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs42xattr.RemoveXattrArgs:Name"), v.XDRSize()))
 	}
 	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
 	off += 4
 	off = codec.PutOpaque(b, off, v.Name)
 	return off, nil
 }
-
 func (v *RemoveXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.RemoveXattrArgs:Name")
@@ -8162,13 +7787,7 @@ func (v *RemoveXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	return off, nil
 }
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveXattrArgs) ResetXDR() { *v = RemoveXattrArgs{} }
-
-// String returns v as text, for logs.
-func (v RemoveXattrArgs) String() string { return text.String(&v, "REMOVEXATTR4args") }
-
-// XDRSize returns the size of v on the wire, in bytes.
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
 func (v *RemoveXattrRes) XDRSize() int {
 	n := 4
 	switch v.Status {
@@ -8178,29 +7797,14 @@ func (v *RemoveXattrRes) XDRSize() int {
 	}
 	return n
 }
-func (*RemoveXattrRes) XDRMaxSize() int { return RemoveXattrResMaxSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *RemoveXattrRes) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *RemoveXattrRes) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *RemoveXattrRes) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *RemoveXattrRes) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *RemoveXattrRes) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *RemoveXattrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+func (*RemoveXattrRes) XDRMaxSize() int                         { return RemoveXattrResMaxSize }
+func (v *RemoveXattrRes) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *RemoveXattrRes) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *RemoveXattrRes) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *RemoveXattrRes) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *RemoveXattrRes) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *RemoveXattrRes) ResetXDR()                             { *v = RemoveXattrRes{} }
+func (v RemoveXattrRes) String() string                         { return text.String(&v, "REMOVEXATTR4res") }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
@@ -8224,7 +7828,6 @@ func (v *RemoveXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	}
 	return off, nil
 }
-
 func (v *RemoveXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	var kind Status
 	if codec.Lacks(b, off, 4) {
@@ -8258,49 +7861,29 @@ func (v *RemoveXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	}
 	return off, nil
 }
+func (v *RemoveXattrRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
+	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+}
 
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *RemoveXattrRes) ResetXDR() { *v = RemoveXattrRes{} }
-
-// String returns v as text, for logs.
-func (v RemoveXattrRes) String() string { return text.String(&v, "REMOVEXATTR4res") }
-
-// XDRSize returns the size of v on the wire, in bytes.
-func (v *FattrXattrSupport) XDRSize() int  { return 4 }
-func (*FattrXattrSupport) XDRMaxSize() int { return FattrXattrSupportFixedSize }
-
-// EncodeXDR appends v to the output of e. Package [xdr] describes it and the methods below.
-func (v *FattrXattrSupport) EncodeXDR(e *xdr.Encoder) (err error) {
-	e.Off, err = v.PutXDR(e, e.Buf, e.Off)
-	return
-}
-func (v *FattrXattrSupport) DecodeXDR(d *xdr.Decoder) (err error) {
-	d.Off, err = v.GetXDR(d, d.Buf, d.Off)
-	return
-}
-func (v *FattrXattrSupport) MarshalBinary() ([]byte, error) { return v.AppendBinary(nil) }
-func (v *FattrXattrSupport) AppendBinary(b []byte) ([]byte, error) {
-	e := xdr.NewEncoder(b)
-	return codec.Output(e, v.EncodeXDR(e))
-}
-func (v *FattrXattrSupport) UnmarshalBinary(b []byte) error {
-	d := codec.From(b)
-	return codec.All(d, v.DecodeXDR(d))
-}
-func (v *FattrXattrSupport) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, err, v.XDRSize(), func() (int, error) { return v.PutXDR(e, e.Buf, e.Off) })
-}
+// XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
+func (v *FattrXattrSupport) XDRSize() int                          { return 4 }
+func (*FattrXattrSupport) XDRMaxSize() int                         { return FattrXattrSupportFixedSize }
+func (v *FattrXattrSupport) EncodeXDR(e *xdr.Encoder) error        { return codec.Encode(e, v) }
+func (v *FattrXattrSupport) DecodeXDR(d *xdr.Decoder) error        { return codec.Decode(d, v) }
+func (v *FattrXattrSupport) MarshalBinary() ([]byte, error)        { return v.AppendBinary(nil) }
+func (v *FattrXattrSupport) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(b), v) }
+func (v *FattrXattrSupport) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
+func (v *FattrXattrSupport) ResetXDR()                             { *v = false }
 
 // PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FattrXattrSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
 	off += 4
 	return off, nil
 }
-
 func (v *FattrXattrSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.FattrXattrSupport:")
@@ -8313,9 +7896,6 @@ func (v *FattrXattrSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 	off += 4
 	return off, nil
 }
-
-// ResetXDR empties v and keeps the capacity of its slices.
-func (v *FattrXattrSupport) ResetXDR() { *v = false }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).
 // DDPBindings returns the procedure and direction in which each site is eligible.

@@ -119,7 +119,8 @@ func (f *compactFake) EncodeXDR(e *xdr.Encoder) error {
 	return Again(e, f, Ended(e, off, err, Need(f, err)))
 }
 
-// TestFullBufferIsReplacedOnce encodes values into buffers of 5 and 16 bytes, of which 3 are used.
+// TestFullBufferIsReplacedOnce encodes values into buffers of 5 and 16 bytes, with 3 bytes of
+// output.
 func TestFullBufferIsReplacedOnce(t *testing.T) {
 	enum := Fail(xdr.CodeEnum, 0, 2, 1, "")
 	for _, c := range []struct {

@@ -11,10 +11,10 @@ import (
 // makes the compiler drop the bounds checks of b[off:off+n].
 func Lacks(b []byte, off, n int) bool { return off < 0 || off > len(b)-n }
 
-// Type is a pointer to a value of a generated type. The functions that take one are small enough to
-// be inlined, and then the compiler knows the type and calls its methods directly. So the value, the
-// Encoder or Decoder, and the buffer stay on the stack. It is one interface for all these functions,
-// because each interface that a type is converted to adds a table to the package.
+// Type is a pointer to a value of a generated type. The functions that take one are small enough
+// to be inlined, and then the compiler knows the type and calls its methods directly. So the value,
+// the Encoder or Decoder, and the buffer stay on the stack. It is one interface for all these
+// functions, because each interface that a type is converted to adds a table to the package.
 type Type interface {
 	XDRSize() int
 	EncodeXDR(*xdr.Encoder) error
@@ -40,8 +40,8 @@ func Out(e *xdr.Encoder, v Type) ([]byte, error) {
 }
 
 // Room is called for an encoder that was stopped by err. If the buffer was full, it makes room for
-// size bytes, the size of the whole value, in e, and returns nil. Otherwise it returns the error. If
-// e is nil, the caller of the encoder makes room.
+// size bytes, the size of the whole value, in e, and returns nil. Otherwise it returns the error.
+// If e is nil, the caller of the encoder makes room.
 //
 //go:noinline
 func Room(e *xdr.Encoder, err error, size int) error {

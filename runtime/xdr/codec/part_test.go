@@ -204,4 +204,3 @@ func TestPartsStop(t *testing.T) {
 		}
 	}
 }
-

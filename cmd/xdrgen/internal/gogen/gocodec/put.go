@@ -22,8 +22,7 @@ func Put(pkg *goexpr.Package, t *plan.Type) (code *jen.Statement, fails bool) {
 	return body(p.fn, p.code, jen.Error(), ended), fails
 }
 
-// fewFails is the number of errors of an encoder up to which it calls Retry for each of them, and
-// not failXDR.
+// An encoder with up to fewFails errors calls Retry for each, and not failXDR.
 const fewFails = 2
 
 // failure is the statement that returns an error of an encoder.
@@ -46,8 +45,8 @@ func (f *function) settleFails() bool {
 	return many
 }
 
-// Retry is the call that ends an encoder with err. If the buffer is full, it makes room and tries
-// again.
+// Retry is the result of an encoder that fails with err. If the buffer is full, it makes room and
+// tries again.
 func Retry(err jen.Code) *jen.Statement {
 	return jen.Qual(goexpr.Codec, "Retry").Call(jen.Id("e"), jen.Id("v"),
 		jen.Qual(goexpr.Codec, "Room").Call(jen.Id("e"), err, jen.Id("v").Dot("XDRSize").Call()))
