@@ -53,6 +53,7 @@ var planMutants = []mutant{
 	{"a dependency file is written before its names are checked", "cmd/xdrgen/makedep.go", "strings.IndexAny(name, \"%;|=\"); i >= 0", "strings.IndexAny(name, \"%;|=\"); i > len(name)", xdrgenTests},
 	{"check does not say which views are missing", "cmd/xdrgen/internal/gogen/generate.go", "newGen(u, b, Options{Views: b.Views})", "newGen(u, b, Options{})", xdrgenTests},
 	{"check does not say which data is too large", "cmd/xdrgen/internal/plan/large.go", "t.Size.Min > largest {", "t.Size.Min > 4*largest {", []string{"cmd/xdrgen/internal/gogen"}},
+	{"an arm is a pointer to a pointer", "cmd/xdrgen/internal/plan/memory.go", " && !a.Field.Step.Under().Pointer; !a.Pointer {", "; !a.Pointer {", gogenTests},
 	{"a page break has a finding for each line", "cmd/internal/syntax/page.go", "\tif end == start {\n", "\tif end >= start {\n", semaTests},
 	{"the header after a page's footer is read as XDR", "cmd/internal/syntax/page.go", "if !footer && !pageHeader.Match(line) {", "if !footer {", semaTests},
 	{"any undeclared constant is taken for a hexadecimal number", "cmd/internal/sema/suggest.go", "hexDigits.MatchString(name)", "name != \"\"", semaTests},

@@ -108,7 +108,8 @@ const inlineArms = 128
 // only the first ones that fit inlineArms inline, so that a short item on the wire never costs much
 // memory (D2).
 //
-// An arm that may hold the union again is always a pointer, because a Go type cannot hold itself.
+// Optional data of a type that contains itself is a pointer in Go, and needs no other one. An arm
+// that may hold the union again is always a pointer, because a Go type cannot hold itself.
 // RFC 4506 §4.19 allows such a union if another arm stops the recursion.
 func (t *Type) layArms(m *mem) {
 	used := 0
@@ -119,7 +120,7 @@ func (t *Type) layArms(m *mem) {
 		a.Pointer = a.Field.Step.holdsRecursive()
 		if !a.Pointer {
 			f := a.Field.Step.mem()
-			if a.Pointer = t.Repeated && used+f.size > inlineArms; !a.Pointer {
+			if a.Pointer = t.Repeated && used+f.size > inlineArms && !a.Field.Step.Under().Pointer; !a.Pointer {
 				used += f.size
 				m.add(f)
 				continue
