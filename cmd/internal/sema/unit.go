@@ -172,5 +172,5 @@ func (u *unit) sidecar(f *source.File) string {
 	case len(u.have) > 1 || u.imp != nil:
 		return u.name + ".bind"
 	}
-	return strings.TrimSuffix(f.Base(), ".x") + ".bind"
+	return sidecarOf(f.Base())
 }
