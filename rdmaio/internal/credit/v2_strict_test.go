@@ -230,9 +230,11 @@ func (d duels) explore() (int, string) {
 // ceilings of 1 to 3, whether it grants as much as it can or only to an end without credits (R169,
 // R171, R174 to R176; A3).
 //
+// This side sends only Grants and answers here, and makes no Calls.
+//
 // There is one exception. A Grant that uses the last credit while the account is without credits
 // looks like a free Grant of this account. The account counts it so, until a further Grant shows
-// the difference.
+// the difference. States in which such a Grant is in doubt have no final checks.
 func TestV2StrictPeers(t *testing.T) {
 	most := 3
 	if testing.Short() {
