@@ -31,7 +31,7 @@ var amendMutants = []mutant{
 	{"the lines of a sidecar do not hold for copies", "cmd/internal/sema/amendlines.go", "s == nil || s.decl.Of == nil || in.have[key]", "s == nil || s.decl.Of != nil || in.have[key]", semaTests},
 	{"an amended type means the original in other units", "cmd/internal/sema/unit.go", "s.decl.Of != nil && found.decl.Of == nil", "false", semaTests},
 	{"copies have other Go names", "cmd/xdrgen/internal/gogen/gonames/inherit.go", "if r.renames[xdr] == \"\" && g != \"\" {", "if false {", gogenTests},
-	{"all declarations of an included unit are found", "cmd/internal/ir/walk.go", "return by != nil && by != d\n", "return false\n", xdrgenTests},
+	{"all declarations of an included unit are found", "cmd/internal/ir/walk.go", "return by != nil && by != d\n", "return by != nil && by != d && false\n", xdrgenTests},
 	{"each change is an extension", "cmd/xdrgen/internal/compat/pure.go", "c.Effects.Wire == OK && c.Effects.Extension() == OK", "c.Effects.Wire == OK", xdrgenTests},
 	{"a case in place of a default is an extension", "cmd/xdrgen/internal/compat/pure.go", "c.Rule != ArmOfDefault && ", "", xdrgenTests},
 }

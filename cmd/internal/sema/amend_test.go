@@ -274,6 +274,7 @@ func TestFaultsOfAmendmentsHaveBothPlaces(t *testing.T) {
 		"twice":            {"OP_C = 3;", "amend op\nreplace op", []string{"bind-duplicate ext.bind:2, ext.bind:1: second amend or replace of op"}},
 		"which enum":       {"X_C = 3;", "amend op\namend stat", []string{"amends-which ext.x:2: this line adds a member to an enum of an included unit: which one?"}},
 		"which union":      {"case OP_A: int q;", "amend argop\namend resop", []string{"amends-which ext.x:2: this line adds an arm to a union of an included unit: which one?"}},
+		"no data":          {"OP_C = 3;\ncase OP_C: A_args q;\ncase OP_C: void;", "amend op\namend argop\namend resop", []string{"amend-guess ext.x:3, base.x:8: ", "amends-which ext.x:4: this line adds an arm to a union of an included unit: which one?"}},
 		"no line":          {"OP_C = 3;\nOP_D = 4;", "", []string{"amends-which ext.x:2: these 2 lines add members to an enum of an included unit: which one?"}},
 		"discriminant":     {"union argop switch (stat o) { case BAD: int q; };", "amend argop", []string{"amend-conflict ext.x:2, base.x:8: union argop has the discriminant stat o here, and op o where it is declared", "duplicate-case ext.x:2, base.x:8: case BAD (1) of union argop occurs twice"}},
 		"program number":   {"program P { version W { void N(int) = 0; } = 2; } = 300001;", "amend P", []string{"amend-conflict ext.x:2, base.x:14: program P has the number 300001 here, and 300000 where it is declared"}},
