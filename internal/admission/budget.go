@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/netip"
 	"sync"
+	"time"
 )
 
 // Budget is an amount of memory, in bytes, that the connections of a server share. The zero Budget
@@ -22,9 +23,9 @@ type Budget struct {
 	// Neither is changed after the first use.
 
 	mu      sync.Mutex
-	used    int64 // of shares
-	excess  int64 // bytes of replies in the reserve
-	running int64 // tickets that have a part of the reserve
+	used    int64   // of shares
+	excess  int64   // bytes of replies in the reserve
+	running tickets // that have a part of the reserve
 	shares  map[netip.Prefix]*Share
 	bytes   waiters // for bytes of their shares
 	reserve waiters // for a part of the reserve
@@ -56,12 +57,7 @@ func (b *Budget) wake() {
 		b.mu.Unlock()
 		return // the usual case
 	}
-	var ready []*Waiter
-	for free := b.free(); free > 0 && b.reserve.first != nil; free-- {
-		w := b.reserve.pop()
-		w.ticket.enter()
-		ready = append(ready, w)
-	}
+	ready := b.serve(nil)
 	// Those whose share has no room go to the end, so that a few of them do not hide the others,
 	// and a call does not look at thousands.
 	for range min(looks, b.bytes.n) {
@@ -78,15 +74,47 @@ func (b *Budget) wake() {
 	}
 }
 
+// serve gives free parts of the reserve to Tickets that wait, and appends their Waiters, which must
+// be called, to a list. b.mu must be held.
+func (b *Budget) serve(ready []*Waiter) []*Waiter {
+	for b.reserve.first != nil && b.free() > 0 {
+		// A Ticket that was admitted by room in its share, while it was listed, needs nothing.
+		if w := b.reserve.pop(); !w.ticket.admitted {
+			w.ticket.enter()
+			ready = append(ready, w)
+		}
+	}
+	return ready
+}
+
 // looks is the number of Waiters that one call looks at.
 const looks = 16
 
-// free returns how many further handlers without a bound may run. b.mu must be held.
+// free returns how many further handlers without a bound may run. Replies in the reserve count by
+// their bytes, rounded to whole parts, so that short ones do not keep it. b.mu must be held.
 func (b *Budget) free() int64 {
 	if b.Most == 0 || b.Reply == 0 {
 		return math.MaxInt64
 	}
-	return max(1, int64(b.Most)/2/int64(b.Reply)) - b.running
+	part := int64(b.Reply)
+	return max(1, int64(b.Most)/2/part) - (b.excess+part/2)/part - int64(b.running.n)
+}
+
+// Recall takes the parts of the reserve from handlers that began before a time and have not
+// replied, the oldest first, as far as others wait for parts. Otherwise handlers that wait for a
+// client, or for each other, would keep out all others. Memory for the reply of such a handler is
+// taken when its size is known, without asking.
+func (b *Budget) Recall(before time.Time) {
+	var ready []*Waiter
+	b.mu.Lock()
+	for oldest := b.running.first; oldest != nil && b.reserve.n > 0 && oldest.since.Before(before); oldest = b.running.first {
+		oldest.leave()
+		ready = b.serve(ready)
+	}
+	b.mu.Unlock()
+	for _, w := range ready {
+		w.Call()
+	}
 }
 
 // Left returns the number of bytes that shares may still take. It is the largest int without a

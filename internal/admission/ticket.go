@@ -1,24 +1,32 @@
 package admission
 
+import "time"
+
 // Ticket is the memory that one Request has of a Budget: its own bytes, and from before its handler
 // starts until the reply is written, memory for the reply. That is a bound for the reply, in bytes
 // of its source's share, or a part of the reserve, which is enough for any reply.
 //
 //	           Admit                         Reply: its size
 //	Request ──┬──────> bound ──────────────────────────────> size ──End──> nothing
-//	          │                                               ▲
-//	          │ no bound, or                                  │ the share has room
-//	          └─ no room ──> part of the reserve ─────────────┤
-//	                                                          │ no room
-//	                                                          └──> part of the reserve
+//	          │                                               ▲ ▲
+//	          │ no bound, or                                  │ │ the share has room
+//	          └─ no room ──> part of the reserve ─────────────┼─┤
+//	                              │                           │ │ no room
+//	                              └─ Recall ──> nothing ──────┘ └──> size, of the reserve
 //
 // One goroutine at a time uses a Ticket.
 type Ticket struct {
-	share    *Share
-	own      int  // bytes of the Request
-	reply    int  // the bound of the reply, or its size
-	admitted bool // Admit has taken memory; guarded by Budget.mu
-	reserve  bool // it has a part of the reserve; guarded by Budget.mu
+	share   *Share
+	own     int  // bytes of the Request
+	bounded bool // Admit has taken a bound of the share
+	reply   int  // the bound of the reply, or its size
+	excess  bool // the reply is in the reserve
+
+	// Guarded by Budget.mu.
+	admitted   bool      // Admit has taken memory
+	since      time.Time // when it got its part of the reserve
+	in         *tickets  // nil: it has no part of the reserve
+	prev, next *Ticket
 }
 
 // Ticket returns the Ticket of a Request that has taken n bytes.
@@ -33,7 +41,7 @@ func (t *Ticket) Admit(n int, w *Waiter) bool {
 	switch {
 	case t.admitted:
 	case n >= 0 && t.share.take(n):
-		t.admitted, t.reply = true, n
+		t.admitted, t.bounded, t.reply = true, true, n // a Waiter of an earlier call is passed over
 	case b.free() > 0: // so none waits for it
 		t.enter()
 	default:
@@ -48,16 +56,49 @@ func (t *Ticket) Admit(n int, w *Waiter) bool {
 
 // enter gives a Ticket a part of the reserve. Budget.mu must be held.
 func (t *Ticket) enter() {
-	t.admitted, t.reserve = true, true
-	t.share.budget.running++
+	t.admitted, t.since = true, time.Now()
+	t.share.budget.running.push(t)
 }
 
-// drop gives it back. Budget.mu must be held.
-func (t *Ticket) drop() {
-	if t.reserve {
-		t.reserve = false
-		t.share.budget.running--
+// leave gives it back. Budget.mu must be held.
+func (t *Ticket) leave() {
+	if t.in != nil {
+		t.in.remove(t)
 	}
+}
+
+// tickets is a list of Tickets that have parts of the reserve, in the order in which they got them.
+type tickets struct {
+	first, last *Ticket
+	n           int
+}
+
+// push appends a Ticket.
+func (l *tickets) push(t *Ticket) {
+	t.in, t.prev, t.next = l, l.last, nil
+	if l.last == nil {
+		l.first = t
+	} else {
+		l.last.next = t
+	}
+	l.last = t
+	l.n++
+}
+
+// remove removes a Ticket from any place.
+func (l *tickets) remove(t *Ticket) {
+	if t.prev == nil {
+		l.first = t.next
+	} else {
+		t.prev.next = t.next
+	}
+	if t.next == nil {
+		l.last = t.prev
+	} else {
+		t.next.prev = t.prev
+	}
+	t.in, t.prev, t.next = nil, nil, nil
+	l.n--
 }
 
 // spare is the number of bytes that a Ticket may keep in addition to the reply, which saves a lock.
@@ -67,20 +108,23 @@ const spare = 4 << 10
 // has beyond that, unless it is little. Where Admit was not called, or with too low a bound, it
 // takes what lacks without asking.
 func (t *Ticket) Reply(n int) {
-	if more := t.reply - n; !t.reserve && more >= 0 && more <= spare {
+	more := t.reply - n
+	if t.bounded && more >= 0 && more <= spare {
 		return
 	}
 	b := t.share.budget
 	b.mu.Lock()
-	if lack := n - t.reply; lack <= 0 || t.share.take(lack) {
-		if lack < 0 {
-			t.share.give(-lack)
-		}
-		t.drop()
-	} else if t.reserve {
+	had := t.in != nil
+	t.leave()
+	switch {
+	case more >= 0:
+		t.share.give(more)
+	case t.share.take(-more):
+	case had:
+		t.excess = true
 		b.excess += int64(n)
-	} else {
-		t.share.give(-lack)
+	default:
+		t.share.give(more)
 	}
 	t.reply = n
 	b.wake()
@@ -90,13 +134,13 @@ func (t *Ticket) Reply(n int) {
 func (t *Ticket) End() {
 	b := t.share.budget
 	b.mu.Lock()
-	if t.reserve {
+	if t.excess {
 		b.excess -= int64(t.reply)
 	} else {
 		t.own += t.reply
 	}
 	t.share.give(t.own)
-	t.drop()
+	t.leave()
 	*t = Ticket{share: t.share}
 	b.wake()
 }

@@ -3,6 +3,8 @@ package admission_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 )
@@ -98,4 +100,99 @@ func TestTicketsWithoutABoundShareTheReserve(t *testing.T) {
 	}
 	tickets[0].End()
 	tickets[1].End()
+}
+
+// A short reply in the reserve leaves room for a further handler, and End gives its bytes back.
+func TestShortRepliesDoNotKeepTheReserve(t *testing.T) {
+	b := admission.Budget{Most: 2000, Reply: 1000}
+	s := b.Join(at(1))
+	s.Take(500, nil) // all of its share
+	one, two, three := s.Ticket(0), s.Ticket(0), s.Ticket(0)
+	called := 0
+	w := &admission.Waiter{Call: func() { called++ }}
+	if !one.Admit(-1, nil) || two.Admit(-1, w) {
+		t.Fatal("one runs at a time")
+	}
+	if one.Reply(499); called != 1 || b.Used() != 999 {
+		t.Errorf("called %d times, %d bytes are used", called, b.Used())
+	}
+	if two.Reply(1); called != 1 || three.Admit(-1, w) {
+		t.Error("half of the reserve is used, so none may run")
+	}
+	one.End()
+	if two.End(); called != 2 || b.Used() != 500 {
+		t.Errorf("called %d times, %d bytes are used", called, b.Used())
+	}
+	three.End()
+}
+
+// Recall takes the parts of the oldest handlers, as many as others wait for, and leaves
+// younger ones alone. Their replies count like all others.
+func TestRecallLetsOthersRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := admission.Budget{Most: 2000, Reply: 333}
+		s := b.Join(at(1))
+		all := make([]admission.Ticket, 6)
+		var called []int
+		for i := range all {
+			all[i] = s.Ticket(0)
+			w := &admission.Waiter{Call: func() { called = append(called, i) }}
+			if all[i].Admit(-1, w) != (i < 3) {
+				t.Fatalf("%d is admitted, or not", i)
+			}
+			time.Sleep(time.Second)
+		}
+		start := time.Now().Add(-6 * time.Second)
+		if b.Recall(start); called != nil {
+			t.Errorf("called %v: none began before", called)
+		}
+		if b.Recall(start.Add(time.Second + 1)); !slices.Equal(called, []int{3, 4}) {
+			t.Errorf("called %v, want 3 and 4 in place of 0 and 1", called)
+		}
+		if all[5].Admit(-1, nil) {
+			t.Error("three have parts already")
+		}
+		if all[0].Reply(400); b.Used() != 400 {
+			t.Errorf("%d bytes are used, want the 400 of the reply", b.Used())
+		}
+		if b.Recall(time.Now().Add(time.Hour)); !slices.Equal(called, []int{3, 4, 5}) {
+			t.Errorf("called %v: 5 waits", called)
+		}
+		if b.Recall(time.Now().Add(time.Hour)); len(called) != 3 || all[0].Admit(-1, nil) != true {
+			t.Errorf("called %v: none waits", called)
+		}
+		for i := range all {
+			all[i].End()
+		}
+		if b.Used() != 0 || s.Left() != 500 {
+			t.Errorf("%d bytes are used in the end, the share has %d left", b.Used(), s.Left())
+		}
+	})
+}
+
+// A Ticket that gets room in its share while it waits for the reserve does not get a part as well.
+func TestAdmittedTicketIsPassedOver(t *testing.T) {
+	b := admission.Budget{Most: 2000, Reply: 1000}
+	s := b.Join(at(1))
+	s.Take(500, nil)
+	runs, bounded, last := s.Ticket(0), s.Ticket(0), s.Ticket(0)
+	called := 0
+	w, other := &admission.Waiter{Call: func() { called++ }}, &admission.Waiter{Call: func() {}}
+	if !runs.Admit(-1, nil) || bounded.Admit(100, w) || last.Admit(-1, other) {
+		t.Fatal("one runs at a time")
+	}
+	s.Give(500)
+	if !bounded.Admit(100, w) {
+		t.Fatal("the share has room")
+	}
+	runs.End()
+	if called != 0 || !last.Admit(-1, nil) {
+		t.Errorf("called %d times; the next one in the list gets the part", called)
+	}
+	bounded.End()
+	last.End()
+	b.Forget(w)
+	if b.Used() != 0 || s.Left() != 500 {
+		t.Errorf("%d bytes are used in the end, the share has %d left", b.Used(), s.Left())
+	}
 }

@@ -165,7 +165,7 @@ var rpcMutants = []mutant{
 	{"a called peer waits for memory", "runtime/oncrpc/tcp/limit.go", "		if c.called() {", "		if false {", tcpTests},
 	{"a handler runs without memory for its reply", "runtime/oncrpc/tcp/handle.go", "r.conn.awaitRoom() && r.awaitTicket()", "r.conn.awaitRoom()", tcpTests},
 	{"a handler of a NonBlocking server runs without memory for its reply", "runtime/oncrpc/tcp/handle.go", "if c.called() || r.awaitTicket() {", "if true {", tcpTests},
-	{"a connection that reads nothing keeps memory from others", "runtime/oncrpc/tcp/limit.go", "			c.shared.relieve()\n", "", tcpTests},
+	{"a connection that reads nothing keeps memory from others", "runtime/oncrpc/tcp/limit.go", "			c.shared.relieve(c)\n", "", tcpTests},
 	{"a connection that holds little is closed for others", "runtime/oncrpc/tcp/limit.go", "s.unsent < stuckBytes ||", "s.unsent < 0 ||", tcpTests},
 	{"a connection is closed for others at once", "runtime/oncrpc/tcp/limit.go", " || now.Sub(c.out.began) < stuckTime", "", tcpTests},
 	{"a reply has any size", "runtime/oncrpc/tcp/request.go", "err == nil && size > r.conn.set.MaxReply {", "err == nil && size < 0 {", tcpTests},

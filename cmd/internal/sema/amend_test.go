@@ -184,7 +184,9 @@ program P { version V { void MORE(args) = 2; } = 1; version W { void NEW(int) = 
 func TestCommentsNameTheTypeOfTheLinesBelow(t *testing.T) {
 	const lines = "amend op\namend stat\n"
 	for text, want := range map[string]string{
-		"/* stat has no part in this: it is op that gets */\nX = 9;":                    "op",
+		"/* In this run: */\n/* it is op that gets */\nX = 9;":                          "op",
+		"/* stat has no part in this: it is op that gets */\nX = 9;":                    "",
+		"/* In op: */\nOP_C = 3;\n/* stat, as op has it: */\nX = 9;":                    "",
 		"/* In op: */\n/* In stat: */\nX = 9;":                                          "stat",
 		"/* In op: */\nOP_C = 3, /* not in stat */\nX = 9":                              "op",
 		"/* In op: */ OP_C = 3, /* In stat: */ X = 9":                                   "stat",

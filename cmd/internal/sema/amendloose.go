@@ -13,14 +13,14 @@ import (
 )
 
 // This file finds the types that loose members and arms belong to. In this order: the last comment
-// above that has the name of a type that the sidecar amends; the only such type of that kind; for
-// arms, the only such union whose types of arms end alike.
+// above that has the name of a type that the sidecar amends, unless it has several of that kind;
+// the only such type of that kind; for arms, the only such union whose types of arms end alike.
 
 // piece is one loose member or arm.
 type piece struct {
 	member *syntax.Member
 	arm    *syntax.Arm
-	above  []string
+	above  [][]string
 }
 
 func (p piece) span() source.Span {
@@ -68,14 +68,23 @@ func (c *choice) put(name string) {
 	c.set[name] = true
 }
 
-// lastOf returns the last word that is the name of a type, or "".
-func (c *choice) lastOf(words []string) string {
-	for _, w := range slices.Backward(words) {
-		if c.set[w] {
-			return w
+// lastOf returns the name of the type that the last comment with such a name has, or "". several
+// reports that this comment has more than one, so that it does not say which is meant.
+func (c *choice) lastOf(comments [][]string) (name string, several bool) {
+	for _, words := range slices.Backward(comments) {
+		for _, w := range words {
+			if c.set[w] && name != w {
+				name, several = w, name != ""
+			}
+			if several {
+				return "", true
+			}
+		}
+		if name != "" {
+			return name, false
 		}
 	}
-	return ""
+	return "", false
 }
 
 // run takes a run of loose members or arms.
@@ -92,9 +101,11 @@ func (a *amender) run(l *syntax.Loose, types *choice) {
 	named, guessed := "", ""
 	var open []piece // that no type is found for
 	for _, p := range pieces {
-		if name := types.lastOf(p.above); name != "" {
+		if name, several := types.lastOf(p.above); name != "" {
 			named = name
 			p.withoutDoc()
+		} else if several {
+			named = ""
 		}
 		switch to := named; {
 		case to != "":

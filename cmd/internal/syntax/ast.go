@@ -18,8 +18,8 @@ type File struct {
 // Loose is a run of members, or of arms, that are in no enum or union. Documents that extend a
 // protocol print the lines that they add to its types.
 type Loose struct {
-	Def   *Def       // an enum or a union without a name
-	Above [][]string // for each member or arm, the words of the comments above it
+	Def   *Def         // an enum or a union without a name
+	Above [][][]string // for each member or arm, the words of each comment above it
 }
 
 // Header is an included C header.

@@ -122,9 +122,9 @@ func caseOf(s *scanner, label int) int {
 	return label
 }
 
-// wordsAbove returns the words of the comments between a token and the token before it, but not
+// wordsAbove returns the words of each comment between a token and the token before it, but not of
 // those at the end of that one's line.
-func wordsAbove(s *scanner, offset int) []string {
+func wordsAbove(s *scanner, offset int) [][]string {
 	last := sort.Search(len(s.toks), func(i int) bool { return s.toks[i].start >= offset }) - 1
 	from := 0
 	if last >= 0 {
@@ -133,12 +133,12 @@ func wordsAbove(s *scanner, offset int) []string {
 			from = end
 		}
 	}
-	var words []string
+	var words [][]string
 	for i := sort.Search(len(s.notes.all), func(i int) bool { return s.notes.all[i].start >= from }); i < len(s.notes.all) && s.notes.all[i].end <= offset; i++ {
 		c := s.notes.all[i]
 		words = append(words, strings.FieldsFunc(string(s.text[c.start:c.end]), func(r rune) bool {
 			return r > 0x7f || !isWord(byte(r))
-		})...)
+		}))
 	}
 	return words
 }

@@ -92,8 +92,8 @@ type Config struct {
 	//
 	// A connection with more than 4 MiB of replies that are not written starts no further handler
 	// until some are written, and stops reading unless Calls of this side are in progress. Where
-	// others wait for memory, a connection whose peer has read nothing of its replies for 250 ms is
-	// closed.
+	// others wait for memory, a connection with 64 KiB of replies or more is closed if its peer
+	// takes longer than 500 ms for one write of at most 256 KiB.
 	MaxMemory int
 
 	// RecordTimeout is the longest time for each 64 KiB of a record that has begun. If zero, the

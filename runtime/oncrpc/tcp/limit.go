@@ -69,7 +69,7 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 	w := &admission.Waiter{Call: c.reserved.wake}
 	defer s.budget.Forget(w)
 	var limit <-chan time.Time
-	check := time.NewTicker(stuckTime / 2)
+	check := time.NewTicker(reliefTime)
 	defer check.Stop()
 	for !c.reserved.share.Take(n, w) {
 		if c.called() {
@@ -83,7 +83,7 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 		select {
 		case <-c.reserved.woken:
 		case <-check.C:
-			s.relieve()
+			s.relieve(c)
 		case <-c.ctx.Done():
 			return c.Err()
 		case <-limit:
@@ -113,16 +113,25 @@ func (c *Conn) resumeTimes() {
 	}
 }
 
-// relieve closes connections that keep memory from others.
-func (s *shared) relieve() {
-	if s.relief != nil {
+// relieve closes connections that keep memory from c, unless c is one of them.
+func (s *shared) relieve(c *Conn) {
+	if s.relief != nil && c.stuck(time.Now()) == 0 {
 		s.relief()
 	}
 }
 
-// stuckTime is the time after which a connection whose peer reads nothing of its replies is closed,
-// if others wait for memory.
-const stuckTime = 250 * time.Millisecond
+const (
+	// stuckTime is the time after which a connection is closed if one write of replies, of at most
+	// batchBytes, has not ended and others wait for memory: its peer reads less than 512 KiB/s.
+	stuckTime = 500 * time.Millisecond
+
+	// reliefTime is the time between two looks of a wait for memory at those that keep it.
+	reliefTime = 125 * time.Millisecond
+
+	// recallTime is the time for which a handler without a bound may keep its part of the reserve
+	// from others before it replies. It may wait for its client, or for one of those that wait.
+	recallTime = time.Second
+)
 
 // awaitTicket waits until there is memory for the reply to a Request. It returns false if the
 // connection is closed during the wait.
@@ -138,13 +147,14 @@ func (r *request) awaitTicket() bool {
 	woken := make(chan struct{}, 1)
 	w := &admission.Waiter{Call: func() { woken <- struct{}{} }}
 	defer c.shared.budget.Forget(w)
-	check := time.NewTicker(stuckTime / 2)
+	check := time.NewTicker(reliefTime)
 	defer check.Stop()
 	for !r.ticket.Admit(bound, w) {
 		select {
 		case <-woken:
 		case <-check.C:
-			c.shared.relieve()
+			c.shared.relieve(c)
+			c.shared.budget.Recall(time.Now().Add(-recallTime))
 		case <-c.ctx.Done():
 			return false
 		}

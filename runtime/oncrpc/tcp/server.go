@@ -180,12 +180,12 @@ func (s *Server) finish(c *Conn, source admission.Source) {
 	delete(s.conns, c)
 }
 
-// relieve closes the connections whose peers read nothing of their replies, because others wait for
-// memory. It looks once in stuckTime / 2.
+// relieve closes the connections whose peers read too little of their replies, because others wait
+// for memory. It looks once in reliefTime/2.
 func (s *Server) relieve() {
 	now := time.Now()
 	s.mu.Lock()
-	if now.Sub(s.relieved) < stuckTime/2 {
+	if now.Sub(s.relieved) < reliefTime/2 {
 		s.mu.Unlock()
 		return
 	}
@@ -198,7 +198,7 @@ func (s *Server) relieve() {
 	}
 	s.mu.Unlock()
 	for c, n := range stuck {
-		c.fail(fmt.Errorf("%w: it reads nothing of %d bytes of replies, and others wait for memory (Config.MaxMemory)", ErrLimit, n))
+		c.fail(fmt.Errorf("%w: it reads too little of %d bytes of replies, and others wait for memory (Config.MaxMemory)", ErrLimit, n))
 	}
 }
 

@@ -116,6 +116,8 @@ func TestUnreadReplyMakesRoomForOthers(t *testing.T) {
 			if _, err := short.Write(record(1, 0, 2, 400001, 3, 1, 0, 0, 0, 0, 4096)); err != nil {
 				t.Fatal(err)
 			}
+			// The reserve has one part: short must not wait until long gives it back.
+			synctest.Wait()
 			if _, err := long.Write(record(1, 0, 2, 400001, 3, 1, 0, 0, 0, 0, 900_000)); err != nil {
 				t.Fatal(err)
 			}
@@ -168,6 +170,62 @@ func TestSlowReaderKeepsItsConnection(t *testing.T) {
 			t.Error(err)
 		}
 		_, _, _ = honest.Close(), slow.Close(), s.Close()
+	})
+}
+
+// Handlers that wait for something else do not keep out other handlers for good.
+func TestHandlersThatHangLetOthersRun(t *testing.T) {
+	for _, nonBlocking := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			var hung []*oncrpc.Request
+			s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+				if xidOf(r) == 1 {
+					hung = append(hung, r)
+					return
+				}
+				r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+			}), &tcp.Config{MaxMemory: 3 << 20, NonBlocking: nonBlocking, Logger: quiet})
+			hangs, honest := tcp.NewConn(ln.dial(), nil), tcp.NewConn(ln.dial(), nil)
+			var callers sync.WaitGroup
+			callers.Go(func() { _, _ = hangs.Call(context.Background(), callOf(1, 0)) })
+			synctest.Wait()
+			for i := range 3 {
+				start := time.Now()
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+				if _, err := honest.Call(ctx, callOf(2, 0)); err != nil || time.Since(start) > 1250*time.Millisecond {
+					t.Errorf("Call %d is served after %v, %v", i, time.Since(start), err)
+				}
+				cancel()
+			}
+			hung[0].Reply(oncrpc.Message{Inline: goodReply(1)[4:]}, nil)
+			callers.Wait()
+			synctest.Wait()
+			if n := s.Stats().Memory; n != 0 {
+				t.Errorf("%d bytes are taken in the end", n)
+			}
+			_, _, _ = hangs.Close(), honest.Close(), s.Close()
+		})
+	}
+}
+
+// A connection whose own Requests wait for memory does not lose its connection because it reads
+// slowly: it takes nothing from others.
+func TestSlowReaderWithManyRequestsKeepsItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, sized, &tcp.Config{MaxMemory: 3 << 20, Logger: quiet})
+		slow := ln.dial()
+		for range 4 {
+			if _, err := slow.Write(record(1, 0, 2, 400001, 3, 1, 0, 0, 0, 0, 900_000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 4 * (900_000 + 24 + 4) / 100_000 {
+			time.Sleep(time.Second)
+			if _, err := io.ReadFull(slow, make([]byte, 100_000)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, _ = slow.Close(), s.Close()
 	})
 }
 

@@ -32,6 +32,7 @@ type optionTree struct {
 	check         *checker
 	mod           module
 	done          map[string]bool
+	long          map[string]bool // in longToBuild, or includes such a unit
 }
 
 // TestEveryOptionOnEveryUnitCompiles generates spec/x and the units of testdata with all options
@@ -40,7 +41,7 @@ type optionTree struct {
 func TestEveryOptionOnEveryUnitCompiles(t *testing.T) {
 	mod := newModule(t)
 	for _, tree := range trees {
-		x := optionTree{tree.name, tree.include, map[string][]string{}, newChecker(t), mod, map[string]bool{}}
+		x := optionTree{tree.name, tree.include, map[string][]string{}, newChecker(t), mod, map[string]bool{}, map[string]bool{}}
 		for _, pattern := range tree.units {
 			found, _ := filepath.Glob(filepath.Join(tree.include, pattern))
 			for _, name := range found {
@@ -90,8 +91,10 @@ func (x *optionTree) generate(t *testing.T, unit string) {
 	if err != nil || r.Unit == nil {
 		t.Fatalf("%s/%s: %v, %v", x.name, unit, err, r.Diags)
 	}
+	x.long[unit] = longToBuild[unit]
 	for _, imp := range r.Unit.Imports {
 		x.generate(t, imp.Unit)
+		x.long[unit] = x.long[unit] || x.long[imp.Unit]
 		imp.Package, imp.GoName, imp.Bind.Views = x.path(imp.Unit), x.packageName(imp.Unit), true
 	}
 	files, diags, err := Generate(r.Unit, r.Bind, Options{
@@ -105,7 +108,7 @@ func (x *optionTree) generate(t *testing.T, unit string) {
 		t.Errorf("%s/%s: %v", x.name, unit, err)
 		return
 	}
-	if !longToBuild[unit] {
+	if !x.long[unit] {
 		x.mod.add(t, x.name+"/"+x.packageName(unit), files)
 	}
 }

@@ -99,6 +99,7 @@ func (c *jsonCompare) files(t *testing.T, mod module, pkg string, files []string
 func (c *jsonCompare) add(t *testing.T, mod module, u *ir.Unit, b *ir.Bind, o Options) {
 	t.Helper()
 	n := gonames.New()
+	n.AddImports(u)
 	n.Add(u.Decls, b, true)
 	all := jsonCases(rand.New(rand.NewPCG(17, 17)), u, n)
 	for _, x := range all {
