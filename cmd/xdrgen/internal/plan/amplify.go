@@ -125,7 +125,7 @@ func (a *amplifier) list(s *Step) int {
 
 func (a *amplifier) typ(t *Type) int {
 	if a.open[t] {
-		return -a.rate * a.p.bare(t) // more is refused where it is repeated
+		return -a.rate * a.p.bare(t) // enter refuses more
 	}
 	if t.Recursive && len(a.open) > 0 { // it may hold an open one, which changes the result
 		return a.enter(t)
@@ -154,7 +154,9 @@ func (a *amplifier) enter(t *Type) int {
 	}
 	a.open[t] = true
 	defer delete(a.open, t)
-	return a.content(t)
+	excess := a.content(t)
+	a.repeated(excess + a.rate*a.p.bare(t)) // what typ returns inside of t
+	return excess
 }
 
 // content is the excess of t's parts.
@@ -178,9 +180,6 @@ func (a *amplifier) content(t *Type) int {
 			excess = a.step(arm.Field.Step)
 			if arm.Pointer {
 				excess += arm.Field.Step.Memory()
-				if t.Recursive {
-					a.repeated(excess)
-				}
 			}
 		} else {
 			void = true

@@ -55,3 +55,30 @@ func TestAmplificationOfCircles(t *testing.T) {
 		})
 	}
 }
+
+// TestAmplification holds the amplification of types against the values that take the most memory.
+func TestAmplification(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       int // of type t
+	}{
+		{"a tree", "struct t { int a; hyper b; t *left; t *right; };", 2},
+		{"a chain of arms, 4 bytes each, ends in one of 8", "union t switch (int d) { case 1: t both[2]; case 2: t one; default: int leaf; };", 8},
+		{"a chain of arms with more than the end", "struct s { t of; hyper b; };\nunion t switch (int d) { case 1: s one; default: hyper leaf[2]; };", 4},
+		{"an arm by pointer in each part of a tree, where 5 would do", "typedef opaque o<>;\nunion v switch (int d) { case 1: o all[6]; };\nstruct t { v of; int a; t *left; t *right; };", 6},
+		{"an arm by pointer in each part of a chain", "typedef opaque o<>;\nunion v switch (int d) { case 1: o all[6]; };\nstruct s { v of; t *x; };\nstruct t { s of; };", 6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := sema.Compile(sema.Options{Files: []string{"a.x"}, FS: fstest.MapFS{"a.x": {Data: []byte(c.text)}}})
+			if err != nil || r.Unit == nil {
+				t.Fatal(err, r.Diags)
+			}
+			p := Make(r.Unit, nil)
+			for _, typ := range p.Types {
+				if n := p.Amplification(typ); typ.Decl.Name == "t" && n != c.want {
+					t.Errorf("amplification is %d, want %d", n, c.want)
+				}
+			}
+		})
+	}
+}

@@ -6,7 +6,8 @@ import (
 )
 
 // bare returns how many bytes on the wire each value of t has at least outside of lists that cannot
-// be empty. These bytes hold no memory. Such a list holds some, which its own bytes pay for.
+// be empty and of arms that are held by pointer. These bytes hold no memory. Such a list or arm
+// holds some, which its own bytes pay for.
 func (p *Plan) bare(t *Type) int {
 	if n, ok := p.bares[t]; ok {
 		return n
@@ -14,30 +15,13 @@ func (p *Plan) bare(t *Type) int {
 	return int(t.Size.Min)
 }
 
-// findBares computes bare for the types that contain themselves, if any of them has such a list
-// in it. It goes through the types in rounds, forward and backward in turn, until none changes.
+// findBares computes bare for the types that have less than their smallest size. It goes through
+// the types in rounds, forward and backward in turn, until none changes.
 func (m *maker) findBares() {
-	var recursive []*Type
-	heads := false
-	for _, t := range m.all {
-		if t.Recursive {
-			recursive = append(recursive, t)
-			for s := range t.parts {
-				for ; s != nil && !heads; s = s.Elem {
-					heads = s.Op == List && s.Head && s.Of.Recursive
-					if s.Op == Typedef || s.Op == List {
-						break
-					}
-				}
-			}
-		}
-	}
-	if !heads {
-		return
-	}
-	for changed := true; changed; slices.Reverse(recursive) {
+	types := slices.Clone(m.all)
+	for changed := true; changed; slices.Reverse(types) {
 		changed = false
-		for _, t := range recursive {
+		for _, t := range types {
 			if n := m.countBare(t); n < m.bare(t) {
 				m.bares[t], changed = n, true
 			}
@@ -60,7 +44,7 @@ func (p *Plan) countBare(t *Type) int {
 		least := math.MaxInt32
 		for _, arm := range t.Arms {
 			size := 0
-			if arm.Field != nil {
+			if arm.Field != nil && !arm.Pointer {
 				size = p.bareStep(arm.Field.Step)
 			}
 			least = min(least, size)
