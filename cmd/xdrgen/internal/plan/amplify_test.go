@@ -56,8 +56,9 @@ func TestAmplificationOfCircles(t *testing.T) {
 	}
 }
 
-// TestAmplification holds the amplification of types against the values that take the most memory.
-func TestAmplification(t *testing.T) {
+// TestAmplificationHoldsForTheLargestValues holds the amplification of types against the values
+// that take the most memory.
+func TestAmplificationHoldsForTheLargestValues(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		want       int // of type t
