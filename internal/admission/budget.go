@@ -19,7 +19,7 @@ import (
 // with so much, and at least one.
 type Budget struct {
 	Most  int // 0: no limit
-	Reply int // the size of the largest reply; 0: there is no reserve
+	Reply int // the size of the largest reply; 0 means no reserve
 	// Neither is changed after the first use.
 
 	mu      sync.Mutex

@@ -6,7 +6,7 @@ type Waiter struct {
 	Call func()
 
 	// Guarded by Budget.mu.
-	share      *Share // which is to have room for need bytes
+	share      *Share // the Waiter needs room for need bytes in it
 	need       int
 	ticket     *Ticket  // or which waits for a part of the reserve
 	in         *waiters // nil: it does not wait

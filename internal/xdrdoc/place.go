@@ -101,7 +101,7 @@ func align(raw, text string, comment bool) (string, bool) {
 	return out.String(), true
 }
 
-// blank returns a text as wide as s of blanks and the tabs of s.
+// blank returns s with each character but tabs replaced by a space.
 func blank(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {

@@ -83,7 +83,7 @@ func (d *duels) send(s *duel, c credit.Class) {
 	s.toThem = push(s.toThem, note{c, s.us.Sent(c)})
 }
 
-// say sends a message of the strict end, which has a credit for it.
+// say makes the strict end send a message. The strict end must have a credit.
 func (d *duels) say(s *duel, c credit.Class) {
 	s.them.credits--
 	w := s.them.word(d.lazy)

@@ -13,7 +13,7 @@ import (
 type shared struct {
 	budget admission.Budget
 	places admission.Places[request]
-	relief func() // closes connections that keep memory from others; nil: there are no others
+	relief func() // closes connections that keep memory from others; nil without a server
 }
 
 // alone returns the state of a connection that has no server. It has no limits.

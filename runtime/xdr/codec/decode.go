@@ -8,7 +8,7 @@ func Decode(d *xdr.Decoder, v Type) (err error) {
 	return
 }
 
-// From decodes v from b with a new Decoder, which is on the stack.
+// From decodes v from b with a new Decoder on the stack.
 func From(b []byte, v Type) (*xdr.Decoder, error) {
 	d := new(xdr.Decoder)
 	d.Buf = b
