@@ -8,11 +8,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 	c := r.conn
 	r.handler = h
 	if c.set.NonBlocking {
-		if c.called() || r.awaitTicket() {
-			r.handle(h)
-		} else {
-			r.drop()
-		}
+		r.handle(!c.called()) // the connection must read while it is called
 		return
 	}
 	if c.shared.places.Start(&c.waiting, r) {
@@ -25,8 +21,8 @@ func (r *request) Serve(h oncrpc.Handler) {
 
 // run runs the handler of a Request at a place.
 func (r *request) run() {
-	if r.conn.awaitRoom() && r.awaitTicket() {
-		r.handle(r.handler)
+	if r.conn.awaitRoom() {
+		r.handle(true)
 	} else {
 		r.drop()
 	}
@@ -38,10 +34,10 @@ func (r *request) drop() { r.Request.Drop(nil) }
 // dropWaiting drops the Requests that wait for a place. The connection is closed.
 func (s *serving) dropWaiting() { s.conn.shared.places.RemoveAll(&s.waiting, (*request).drop) }
 
-// handle runs the handler. If it panics, or calls runtime.Goexit before it has answered, handle
-// closes the connection. With NonBlocking it does so after the answer, too, because the goroutine
-// is the reader.
-func (r *request) handle(h oncrpc.Handler) {
+// handle runs the handler, with wait when there is memory for its reply. If it panics, also as an
+// oncrpc.Bounder, or calls runtime.Goexit before it has answered, handle closes the connection.
+// With NonBlocking it does so after the answer, too, because the goroutine is the reader.
+func (r *request) handle(wait bool) {
 	c := r.conn
 	returned := false
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
@@ -59,6 +55,10 @@ func (r *request) handle(h oncrpc.Handler) {
 		c.fail(err)
 		r.drop()
 	}()
-	h.ServeRPC(&r.Request)
+	if wait && !r.awaitTicket() {
+		r.drop()
+	} else {
+		r.handler.ServeRPC(&r.Request)
+	}
 	returned = true
 }

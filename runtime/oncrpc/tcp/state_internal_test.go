@@ -393,6 +393,7 @@ func TestHandlerEndsBadly(t *testing.T) {
 		"panic behind answer": {func(r *oncrpc.Request) { r.Drop(nil); panic("out of coffee") }, true},
 		"end":                 {func(*oncrpc.Request) { runtime.Goexit() }, true},
 		"end behind answer":   {func(r *oncrpc.Request) { r.Drop(nil); runtime.Goexit() }, false},
+		"panic of the bound":  {nil, true},
 	} {
 		ours, theirs := net.Pipe()
 		c := NewConn(ours, &Config{Logger: slog.New(slog.DiscardHandler)})
@@ -403,10 +404,15 @@ func TestHandlerEndsBadly(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			r.handle(oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			var h oncrpc.Handler = oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 				r.Responder = &counting{r.Responder, &drops}
 				tt.handler(r)
-			}))
+			})
+			if tt.handler == nil {
+				r.Responder, h = &counting{r.Responder, &drops}, unbounded{h}
+			}
+			r.handler = h
+			r.handle(true)
 		}()
 		<-done
 		if n := c.unanswered(); n != 0 || drops == 0 || tt.lost != errors.Is(c.Err(), oncrpc.ErrPanic) || tt.lost != (c.Err() != nil) {
@@ -416,6 +422,11 @@ func TestHandlerEndsBadly(t *testing.T) {
 		_, _ = c.Close(), theirs.Close()
 	}
 }
+
+// unbounded is a Handler that panics when it is asked for a bound.
+type unbounded struct{ oncrpc.Handler }
+
+func (unbounded) ReplyBound(_, _, _ uint32) int { panic("out of coffee") }
 
 // counting is a Responder that a handler puts before the connection's.
 type counting struct {

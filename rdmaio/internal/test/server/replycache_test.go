@@ -92,40 +92,39 @@ func TestRepeatedCallIsNotExecuted(t *testing.T) {
 // A duplicate of a Call in progress waits for its reply; if the handler drops it both are dropped.
 func TestDuplicateWaitsForTheReply(t *testing.T) {
 	for _, drop := range []bool{false, true} {
-		w := rdmaiotest.New(t)
-		h := &counted{File: rpctest.File{T: t}, n: make(map[uint32]int), gate: make(chan struct{}), drop: drop}
-		s := w.Serve(replycache.New(h, &replycache.Config{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if drop {
-			ctx, cancel = context.WithTimeout(context.Background(), 50*time.Millisecond)
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.New(t)
+			h := &counted{File: rpctest.File{T: t}, n: make(map[uint32]int), gate: make(chan struct{}), drop: drop}
+			s := w.Serve(replycache.New(h, &replycache.Config{Client: func(*rdmaio.Request) string { return "one" }}), &rdmaio.Config{})
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()
-		}
-		errs := make(chan error, 2)
-		for range 2 {
-			c := w.Dial(nil)
-			go func() {
-				_, err := c.Call(ctx, rpctest.NullCall(7, 40))
-				errs <- err
-			}()
-		}
-		for received := uint64(0); received < 2; {
-			received = 0
+			errs := make(chan error, 2)
+			for range 2 {
+				c := w.Dial(nil)
+				go func() {
+					_, err := c.Call(ctx, rpctest.NullCall(7, 40))
+					errs <- err
+				}()
+			}
+			synctest.Wait()
+			received := uint64(0)
 			for _, c := range s.Conns() {
 				received += c.Stats().Calls
 			}
-			time.Sleep(time.Millisecond)
-		}
-		h.gate <- struct{}{}
-		for range 2 {
-			if err := <-errs; drop != errors.Is(err, context.DeadlineExceeded) || !drop && err != nil {
-				t.Error(err)
+			if received != 2 || len(errs) != 0 {
+				t.Fatalf("%d Calls have come, %d have returned; want 2 in progress", received, len(errs))
 			}
-		}
-		if n := h.times(7); n != 1 {
-			t.Errorf("executed %d times", n)
-		}
-		close(h.gate) // for whoever was executed too often
+			h.gate <- struct{}{}
+			for range 2 {
+				if err := <-errs; drop != errors.Is(err, context.DeadlineExceeded) || !drop && err != nil {
+					t.Error(err)
+				}
+			}
+			if n := h.times(7); n != 1 {
+				t.Errorf("executed %d times", n)
+			}
+			close(h.gate) // for whoever was executed too often
+		})
 	}
 }
 
