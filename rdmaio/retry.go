@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -31,22 +32,22 @@ func retry(ctx context.Context, call *Call, src source, losses int, resent *atom
 	if err := call.Check(oncrpc.MsgCall); err != nil {
 		return nil, &CallError{Err: err}
 	}
-	sent, turned, before := false, false, error(nil)
+	tries, before := machine.Tries{Losses: losses}, error(nil)
 	for further := false; ; further = true {
 		c, err := src.acquire(ctx)
 		if err != nil {
-			return nil, &CallError{XID: call.XID(), MayHaveRun: sent, Err: err}
+			return nil, &CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
 		}
 		if further {
 			if err := call.Again(ctx); err != nil {
 				src.release(c)
-				return nil, &CallError{XID: call.XID(), MayHaveRun: sent, Err: err}
+				return nil, &CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
 			}
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
 		ce, failed := errors.AsType[*CallError](err)
-		if sent && (!failed || ce.MayHaveRun) {
+		if tries.MayHaveRun() && (!failed || ce.MayHaveRun) {
 			resent.Add(1)
 			if events != nil {
 				events(&Resent{RPC: c.rpcOf(call.Inline), Reason: before})
@@ -55,16 +56,12 @@ func retry(ctx context.Context, call *Call, src source, losses int, resent *atom
 		if !failed {
 			return reply, err
 		}
-		if !turned && src.turns(c, ce.Err) { // once: the next version may be refused, too (R186)
-			turned, before = true, ce.Err
-			continue
-		}
-		if ce.MayHaveRun {
-			sent = true
-			losses--
-		}
-		ce.MayHaveRun, before = sent, ce.Err
-		if c.Err() == nil || losses < 0 || lasting(ce.Err) {
+		again := tries.Failed(machine.TryFailure{
+			MayHaveRun: ce.MayHaveRun, Up: c.Err() == nil, Lasting: lasting(ce.Err),
+			Turns: func() bool { return src.turns(c, ce.Err) },
+		})
+		ce.MayHaveRun, before = tries.MayHaveRun(), ce.Err
+		if !again {
 			return nil, ce
 		}
 	}

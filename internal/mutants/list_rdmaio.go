@@ -39,9 +39,9 @@ var rdmaioMutants = []mutant{
 	{"a source with Calls in progress is forgotten", replyFile, "s := el.Value.(*replySource); s.running == 0 {", "s := el.Value.(*replySource); s.running >= 0 {", ioTests},
 	{"sources are never forgotten", replyFile, "		if s.order.Len() == 0 && s.running == 0 {", "		if s.order.Len() < 0 {", ioTests},
 	{"replies are kept for good", replyFile, "			if now.Sub(e.at) < c.cfg.Age {", "			if now.Sub(e.at) >= 0 {", ioTests},
-	{"a lost Call is sent again without a limit", "rdmaio/retry.go", "losses < 0 ||", "", ioTests},
-	{"a Call that was sent counts as never sent", "rdmaio/retry.go", "		ce.MayHaveRun, before = sent, ce.Err\n", "		before = ce.Err\n", ioTests},
-	{"a Call that waited counts as sent again", "rdmaio/retry.go", "		if sent && (!failed || ce.MayHaveRun) {\n", "		if !failed || ce.MayHaveRun {\n", ioTests},
+	{"a lost Call is sent again without a limit", triesFile, " && t.Losses >= 0", "", machineTests},
+	{"a Call that was sent counts as never sent", "rdmaio/retry.go", "		ce.MayHaveRun, before = tries.MayHaveRun(), ce.Err\n", "		before = ce.Err\n", ioTests},
+	{"a Call that waited counts as sent again", "rdmaio/retry.go", "		if tries.MayHaveRun() && (!failed || ce.MayHaveRun) {\n", "		if !failed || ce.MayHaveRun {\n", ioTests},
 	{"a client whose Accept failed gets no answer", "rdmaio/server.go", "a connection was not accepted\", \"reason\", err)\n		s.reject(log, req, err)", "a connection was not accepted\", \"reason\", err)\n", ioTests},
 
 	{"a full server does not say so", "rdmaio/rejection.go", "	case errors.Is(why, ErrServerFull):\n		reason = rejectedFull\n", "", ioTests},
@@ -112,7 +112,10 @@ var rdmaioMutants = []mutant{
 	{"records that were left out are not counted", "internal/admission/log.go", "\t\t\tl.limit.omitted.Add(1)\n", "", placesTests},
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},
 	{"an ERROR is answered by another try", "rdmaio/retry.go", " || errors.As(err, &peer) || ", " || errors.As(err, &peer) && peer == nil || ", ioTests},
-	{"Calls are sent again over a connection that stands", "rdmaio/retry.go", "if c.Err() == nil || losses < 0 ||", "if losses < 0 ||", ioTests},
+	{"Calls are sent again over a connection that stands", triesFile, "!f.Up && ", "", machineTests},
+	{"a lost connection counts as up for its Calls", "rdmaio/retry.go", "Up: c.Err() == nil", "Up: true", ioTests},
+	{"a Call turns twice", triesFile, "if !t.turned && ", "if ", machineTests},
+	{"a try that turns counts as a loss", triesFile, "		t.turned = true\n		return true\n", "		t.turned = true\n		t.Losses--\n		return true\n", machineTests},
 
 	// Callers that handle messages.
 	{"two callers handle messages", "rdmaio/lone.go", "l.calls.Add(1) > 1 || ", "l.calls.Add(1) < 0 || ", ioTests},

@@ -2,6 +2,7 @@ package main
 
 const (
 	machineFile  = "internal/reconnect/machine/machine.go"
+	triesFile    = "internal/reconnect/machine/tries.go"
 	linkFile     = "internal/reconnect/machine/link.go"
 	reconnecting = "internal/reconnect/pool.go"
 )

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -30,34 +31,34 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 	if err := call.Check(oncrpc.MsgCall); err != nil {
 		return nil, &oncrpc.CallError{Err: err}
 	}
-	mayHaveRun, sent := false, false // sent: the Message that call has now, at least in part
+	tries := machine.Tries{Losses: losses}
+	sent := false // the Message that call has now, at least in part
 	for {
 		c, err := src.acquire(ctx)
 		if err != nil {
-			return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: mayHaveRun, Err: err}
+			return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
 		}
 		if sent {
 			if err := call.Again(ctx); err != nil {
 				src.release(c)
-				return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: mayHaveRun, Err: err}
+				return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
 			}
-			sent = false
 		}
 		reply, err := c.Call(ctx, call)
 		src.release(c)
 		ce, failed := errors.AsType[*oncrpc.CallError](err)
-		if mayHaveRun && (!failed || ce.MayHaveRun) {
+		if tries.MayHaveRun() && (!failed || ce.MayHaveRun) {
 			again.Add(1)
 		}
 		if !failed {
 			return reply, err
 		}
-		if ce.MayHaveRun {
-			mayHaveRun, sent = true, true
-			losses--
-		}
-		ce.MayHaveRun = mayHaveRun
-		if c.Err() == nil || ctx.Err() != nil || losses < 0 || errors.Is(err, oncrpc.ErrMessage) || errors.Is(err, ErrTLS) {
+		sent = ce.MayHaveRun
+		further := tries.Failed(machine.TryFailure{
+			MayHaveRun: ce.MayHaveRun, Up: c.Err() == nil,
+			Lasting: ctx.Err() != nil || errors.Is(err, oncrpc.ErrMessage) || errors.Is(err, ErrTLS),
+		})
+		if ce.MayHaveRun = tries.MayHaveRun(); !further {
 			return nil, ce
 		}
 	}
