@@ -20,7 +20,11 @@ import (
 type Budget struct {
 	Most  int // 0: no limit
 	Reply int // the size of the largest reply; 0 means no reserve
-	// Neither is changed after the first use.
+
+	// Relief, unless it is nil, is called from time to time while something waits, with the owners
+	// of what waits. It may close connections that keep memory without need.
+	Relief func(waiting []any)
+	// None of these is changed after the first use.
 
 	mu      sync.Mutex
 	used    int64   // of shares
@@ -29,6 +33,7 @@ type Budget struct {
 	shares  map[netip.Prefix]*Share
 	bytes   waiters // for bytes of their shares
 	reserve waiters // for a part of the reserve
+	looking bool    // look will be called
 }
 
 // Take takes n bytes if that many are left, and reports whether it did.
@@ -57,7 +62,7 @@ func (b *Budget) wake() {
 		b.mu.Unlock()
 		return // the usual case
 	}
-	ready := b.serve(nil)
+	ready := b.admit(b.serve(nil), looks)
 	// Those whose share has no room go to the end, so that a few of them do not hide the others,
 	// and a call does not look at thousands.
 	for range min(looks, b.bytes.n) {
@@ -78,11 +83,9 @@ func (b *Budget) wake() {
 // be called, to a list. b.mu must be held.
 func (b *Budget) serve(ready []*Waiter) []*Waiter {
 	for b.reserve.first != nil && b.free() > 0 {
-		// A Ticket that was admitted by room in its share, while it was listed, needs nothing.
-		if w := b.reserve.pop(); !w.ticket.admitted {
-			w.ticket.enter()
-			ready = append(ready, w)
-		}
+		w := b.reserve.pop()
+		w.ticket.enter()
+		ready = append(ready, w)
 	}
 	return ready
 }

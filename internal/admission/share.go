@@ -69,6 +69,7 @@ func (s *Share) Take(n int, w *Waiter) bool {
 	if w != nil {
 		w.share, w.need = s, n
 		b.bytes.push(w)
+		b.watch()
 	}
 	return false
 }

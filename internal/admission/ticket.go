@@ -33,24 +33,55 @@ type Ticket struct {
 func (s *Share) Ticket(n int) Ticket { return Ticket{share: s, own: n} }
 
 // Admit takes memory for a reply of at most n bytes, or of any size if n is negative, and reports
-// whether it has, now or before. If it has not and w is not nil, w is called when it has.
+// whether it has, now or before. If it has not and w is not nil, w is called when it has: then
+// Admit must not be called again before that.
 func (t *Ticket) Admit(n int, w *Waiter) bool {
 	b := t.share.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case t.admitted:
-	case n >= 0 && t.share.take(n):
-		t.admitted, t.bounded, t.reply = true, true, n // a Waiter of an earlier call is passed over
+	case t.bind(n):
 	case b.free() > 0: // so none waits for it
 		t.enter()
 	default:
 		if w != nil {
-			w.ticket = t
+			w.share, w.need, w.ticket = t.share, n, t
 			b.reserve.push(w)
+			b.watch()
 		}
 		return false
 	}
+	return true
+}
+
+// Await is Admit for a goroutine that can wait. It returns false if done is closed before there is
+// memory. The owner is what Budget.Relief gets meanwhile.
+func (t *Ticket) Await(n int, owner any, done <-chan struct{}) bool {
+	if t.Admit(n, nil) {
+		return true
+	}
+	woken := make(chan struct{}, 1)
+	w := &Waiter{Owner: owner, Call: func() { woken <- struct{}{} }}
+	if t.Admit(n, w) {
+		return true
+	}
+	select {
+	case <-woken: // it has memory
+		return true
+	case <-done:
+		t.share.budget.Forget(w)
+		return false
+	}
+}
+
+// bind takes memory of the share for a reply of at most n bytes, and reports whether it did.
+// Budget.mu must be held.
+func (t *Ticket) bind(n int) bool {
+	if n < 0 || !t.share.take(n) {
+		return false
+	}
+	t.admitted, t.bounded, t.reply = true, true, n
 	return true
 }
 

@@ -5,10 +5,13 @@ type Waiter struct {
 	// Call is called when there may be enough memory. It must not block, and not use the Budget.
 	Call func()
 
+	// Owner is what Budget.Relief gets: the connection.
+	Owner any
+
 	// Guarded by Budget.mu.
-	share      *Share // the Waiter needs room for need bytes in it
+	share      *Share // the Waiter needs room for need bytes in it, unless need is negative
 	need       int
-	ticket     *Ticket  // or which waits for a part of the reserve
+	ticket     *Ticket  // or a part of the reserve for it
 	in         *waiters // nil: it does not wait
 	prev, next *Waiter
 }

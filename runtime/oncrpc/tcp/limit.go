@@ -13,7 +13,6 @@ import (
 type shared struct {
 	budget admission.Budget
 	places admission.Places[request]
-	relief func() // closes connections that keep memory from others; nil without a server
 }
 
 // alone returns the state of a connection that has no server. It has no limits.
@@ -66,11 +65,9 @@ func (c *Conn) reserve(n int) error {
 func (s *shared) awaitMemory(c *Conn, n int) error {
 	c.stopFirst()
 	defer c.resumeTimes()
-	w := &admission.Waiter{Call: c.reserved.wake}
+	w := &admission.Waiter{Owner: c, Call: c.reserved.wake}
 	defer s.budget.Forget(w)
 	var limit <-chan time.Time
-	check := time.NewTicker(reliefTime)
-	defer check.Stop()
 	for !c.reserved.share.Take(n, w) {
 		if c.called() {
 			return fmt.Errorf("%w: Config.MaxMemory is used up, and it was called", ErrLimit)
@@ -82,8 +79,6 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 		}
 		select {
 		case <-c.reserved.woken:
-		case <-check.C:
-			s.relieve(c)
 		case <-c.ctx.Done():
 			return c.Err()
 		case <-limit:
@@ -113,26 +108,6 @@ func (c *Conn) resumeTimes() {
 	}
 }
 
-// relieve closes connections that keep memory from c, unless c is one of them.
-func (s *shared) relieve(c *Conn) {
-	if s.relief != nil && c.stuck(time.Now()) == 0 {
-		s.relief()
-	}
-}
-
-const (
-	// stuckTime is the time after which a connection is closed if one write of replies, of at most
-	// batchBytes, has not ended and others wait for memory: its peer reads less than 512 KiB/s.
-	stuckTime = 500 * time.Millisecond
-
-	// reliefTime is the time between two looks of a wait for memory at those that keep it.
-	reliefTime = 125 * time.Millisecond
-
-	// recallTime is the time for which a handler without a bound may keep its part of the reserve
-	// from others before it replies. It may wait for its client, or for one of those that wait.
-	recallTime = time.Second
-)
-
 // awaitTicket waits until there is memory for the reply to a Request. It returns false if the
 // connection is closed during the wait.
 func (r *request) awaitTicket() bool {
@@ -140,38 +115,15 @@ func (r *request) awaitTicket() bool {
 	if prog, vers, proc, ok := oncrpc.Procedure(r.Message); ok {
 		bound = oncrpc.BoundOf(r.handler, prog, vers, proc)
 	}
-	if r.ticket.Admit(bound, nil) {
-		return true
-	}
-	c := r.conn
-	woken := make(chan struct{}, 1)
-	w := &admission.Waiter{Call: func() { woken <- struct{}{} }}
-	defer c.shared.budget.Forget(w)
-	check := time.NewTicker(reliefTime)
-	defer check.Stop()
-	for !r.ticket.Admit(bound, w) {
-		select {
-		case <-woken:
-		case <-check.C:
-			c.shared.relieve(c)
-			c.shared.budget.Recall(time.Now().Add(-recallTime))
-		case <-c.ctx.Done():
-			return false
-		}
-	}
-	return true
+	return r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
 }
 
-// stuckBytes is the least size of unwritten replies for which a connection is closed.
-const stuckBytes = 64 << 10
-
-// stuck returns the size of unwritten replies if it is large, and the peer has not taken one write
-// for stuckTime. Otherwise it returns 0.
+// stuck returns the size of unwritten replies if the peer reads too little of them, or 0.
 func (s *serving) stuck(now time.Time) int {
 	c := s.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s.unsent < stuckBytes || c.out.began.IsZero() || now.Sub(c.out.began) < stuckTime {
+	if !admission.Stuck(s.unsent, batchBytes, c.out.began, now) {
 		return 0
 	}
 	return s.unsent

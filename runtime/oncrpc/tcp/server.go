@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -26,10 +27,9 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and each connection
 
-	mu       sync.Mutex
-	conns    map[*Conn]bool
-	relieved time.Time // when relieve looked
-	stats    ServerStats
+	mu    sync.Mutex
+	conns map[*Conn]bool
+	stats ServerStats
 }
 
 // ServerStats holds the counts of a Server. Accepted and Rejected only grow.
@@ -72,7 +72,7 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 		limits: admission.Conns{Most: set.MaxConns, PerSource: set.MaxPerSource}, conns: make(map[*Conn]bool),
 	}
 	s.shared = newShared(set.MaxMemory, set.MaxReply, set.MaxHandlers)
-	s.shared.relief = s.relieve
+	s.shared.budget.Relief = s.relieve
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.wg.Add(1)
 	go s.accept()
@@ -181,22 +181,18 @@ func (s *Server) finish(c *Conn, source admission.Source) {
 }
 
 // relieve closes the connections whose peers read too little of their replies, because others wait
-// for memory. It looks once in reliefTime/2.
-func (s *Server) relieve() {
+// for memory.
+func (s *Server) relieve(waiting []any) {
 	now := time.Now()
-	s.mu.Lock()
-	if now.Sub(s.relieved) < reliefTime/2 {
-		s.mu.Unlock()
-		return
+	if !slices.ContainsFunc(waiting, func(o any) bool { return o.(*Conn).stuck(now) == 0 }) {
+		return // only their own Requests wait
 	}
-	s.relieved = now
 	stuck := make(map[*Conn]int)
-	for c := range s.conns {
+	for _, c := range s.Conns() {
 		if n := c.stuck(now); n > 0 {
 			stuck[c] = n
 		}
 	}
-	s.mu.Unlock()
 	for c, n := range stuck {
 		c.fail(fmt.Errorf("%w: it reads too little of %d bytes of replies, and others wait for memory (Config.MaxMemory)", ErrLimit, n))
 	}

@@ -1,0 +1,76 @@
+package admission
+
+import "time"
+
+const (
+	// lookTime is the time between two looks at what waits, and at what keeps memory from it.
+	lookTime = 125 * time.Millisecond
+
+	// recallTime is the time for which a handler without a bound may keep its part of the reserve
+	// from others before it replies. It may wait for its client, or for one of those that wait.
+	recallTime = time.Second
+)
+
+// watch calls look after lookTime. b.mu must be held.
+func (b *Budget) watch() {
+	if !b.looking {
+		b.looking = true
+		time.AfterFunc(lookTime, b.look)
+	}
+}
+
+// look gives memory to those that wait and can have it, and asks for more. It runs every lookTime
+// while something waits.
+func (b *Budget) look() {
+	b.mu.Lock()
+	if b.looking = b.bytes.n+b.reserve.n > 0; !b.looking {
+		b.mu.Unlock()
+		return
+	}
+	time.AfterFunc(lookTime, b.look)
+	ready := b.admit(nil, b.reserve.n)
+	var waiting []any
+	if b.Relief != nil {
+		waiting = b.reserve.owners(b.bytes.owners(nil))
+	}
+	b.mu.Unlock()
+	for _, w := range ready {
+		w.Call()
+	}
+	if len(waiting) > 0 {
+		b.Relief(waiting)
+	}
+	b.Recall(time.Now().Add(-recallTime))
+}
+
+// admit takes memory of their shares for the first Tickets that wait for a part of the reserve,
+// where there is room by now, and appends their Waiters, which must be called, to a list. It looks
+// at n of them. b.mu must be held.
+func (b *Budget) admit(ready []*Waiter, n int) []*Waiter {
+	for w := b.reserve.first; w != nil && n > 0; n-- {
+		next := w.next
+		if w.ticket.bind(w.need) {
+			b.reserve.remove(w)
+			ready = append(ready, w)
+		}
+		w = next
+	}
+	return ready
+}
+
+// owners appends the owners of all Waiters to a list.
+func (l *waiters) owners(to []any) []any {
+	for w := l.first; w != nil; w = w.next {
+		to = append(to, w.Owner)
+	}
+	return to
+}
+
+// Stuck reports whether a connection keeps memory from others: n bytes of replies are not written,
+// and the peer has not taken the size bytes of the present write since a time. It may take as long
+// as a peer does that reads 512 KiB/s.
+func Stuck(n, size int, since, now time.Time) bool {
+	const kept, unit, unitTime = 64 << 10, 256 << 10, 500 * time.Millisecond
+	units := max(1, (size+unit-1)/unit)
+	return n >= kept && !since.IsZero() && now.Sub(since) >= time.Duration(units)*unitTime
+}
