@@ -45,7 +45,7 @@ func (b *Budget) look() {
 
 // admit takes memory of their shares for the first Tickets that wait for a part of the reserve,
 // where there is room by now, and appends their Waiters, which must be called, to a list. It looks
-// at n of them. b.mu must be held.
+// at n Tickets. b.mu must be held.
 func (b *Budget) admit(ready []*Waiter, n int) []*Waiter {
 	for w := b.reserve.first; w != nil && n > 0; n-- {
 		next := w.next

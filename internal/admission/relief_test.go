@@ -26,7 +26,7 @@ func TestBudgetLooksForMemoryWhileSomethingWaits(t *testing.T) {
 		bytes := &admission.Waiter{Owner: "bytes", Call: func() { t.Error("there are no bytes") }}
 		s.Take(1, bytes)
 		if !waits.Await(-1, "ticket", nil) || time.Since(start) > time.Second {
-			t.Errorf("a Ticket waits %v beside a handler that hangs", time.Since(start))
+			t.Errorf("a Ticket waits %v for a handler that hangs", time.Since(start))
 		}
 		if !slices.Equal(asked, []any{"bytes", "ticket"}) {
 			t.Errorf("%v wait, want both", asked)
@@ -45,7 +45,7 @@ func TestBudgetLooksForMemoryWhileSomethingWaits(t *testing.T) {
 }
 
 // A Ticket with a bound that waits for a part of the reserve is admitted when its share has room,
-// also behind many others for whose bounds there is none.
+// also behind many others whose bounds do not fit.
 func TestWaitingTicketGetsItsBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := admission.Budget{Most: 2000, Reply: 1000}
@@ -124,7 +124,7 @@ func TestStuckConnections(t *testing.T) {
 		{1 << 30, 0, time.Time{}, false},
 	} {
 		if got := admission.Stuck(tt.kept, tt.size, tt.since, now); got != tt.want {
-			t.Errorf("%d bytes, %d of them for %v: %v, want %v", tt.kept, tt.size, now.Sub(tt.since), got, tt.want)
+			t.Errorf("%d bytes, %d in this write for %v: %v, want %v", tt.kept, tt.size, now.Sub(tt.since), got, tt.want)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (t *Ticket) Admit(n int, w *Waiter) bool {
 }
 
 // Await is Admit for a goroutine that can wait. It returns false if done is closed before there is
-// memory. The owner is what Budget.Relief gets meanwhile.
+// memory. Budget.Relief gets the owner.
 func (t *Ticket) Await(n int, owner any, done <-chan struct{}) bool {
 	if t.Admit(n, nil) {
 		return true

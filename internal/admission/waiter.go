@@ -5,7 +5,7 @@ type Waiter struct {
 	// Call is called when there may be enough memory. It must not block, and not use the Budget.
 	Call func()
 
-	// Owner is what Budget.Relief gets: the connection.
+	// Owner is the connection, for Budget.Relief.
 	Owner any
 
 	// Guarded by Budget.mu.

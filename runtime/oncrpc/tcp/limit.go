@@ -118,7 +118,7 @@ func (r *request) awaitTicket() bool {
 	return r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
 }
 
-// stuck returns the size of unwritten replies if the peer reads too little of them, or 0.
+// stuck returns the size of unwritten replies if the peer reads too slowly, or 0.
 func (s *serving) stuck(now time.Time) int {
 	c := s.conn
 	c.mu.Lock()
