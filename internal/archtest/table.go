@@ -186,6 +186,7 @@ func Table() []Row {
 		{Package: "internal/isolated", Imports: []string{"internal/witness"}},
 		{Package: "internal/jsontext", Sequential: true},
 		{Package: "internal/leak"},
+		{Package: "internal/history"},
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
 		{Package: "internal/admission"},
