@@ -44,7 +44,8 @@ func (c *counter) Put(r *rpc.Request, args *notes.Note) error {
 	return c.board.Put(r, args)
 }
 
-// No note is put twice, whatever happens to the connections. Without the reply cache it fails.
+// No note is put twice, whatever happens to the connections: the server may learn of a loss two
+// minutes later than the client. Without the reply cache it fails.
 func TestPutOnce(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {

@@ -34,6 +34,12 @@ func Watch(conn net.Conn, limit time.Duration) {
 	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{
 		Enable: true, Idle: min(limit/2, maxKeepAlive), Interval: min(limit/6, maxKeepAlive), Count: 3,
 	})
+	limitUnacked(tcp, limit)
+}
+
+// limitUnacked limits the time for which sent data may stay unacknowledged, where the system has an
+// option for that. On Linux the limit holds for keepalive probes, too, in place of their number.
+func limitUnacked(tcp *net.TCPConn, limit time.Duration) {
 	option, unit := unackedOption()
 	raw, err := tcp.SyscallConn()
 	if option == 0 || err != nil {
@@ -42,6 +48,38 @@ func Watch(conn net.Conn, limit time.Duration) {
 	units := min((limit+unit-1)/unit, math.MaxInt32)
 	_ = raw.Control(func(fd uintptr) { setTCPOption(fd, option, int(units)) })
 }
+
+// Prober is a stream that is not of the system and can be probed, as of a simulated network.
+type Prober interface {
+	// Probe closes the stream within limit if the peer is gone. It does not block.
+	Probe(limit time.Duration)
+}
+
+// Probe makes the system ask the peer of conn at once whether it is there: the keepalive probe is
+// due after one second without traffic, and is repeated each second. If the peer has no such
+// connection any more, it answers with a reset, and conn fails. If it does not answer, conn fails
+// within limit, or within the time of Watch, whichever comes first.
+//
+// Call the function that Probe returns after limit: it sets the times of Watch again.
+func Probe(conn net.Conn, limit, watch time.Duration) (end func()) {
+	if p, ok := conn.(Prober); ok {
+		p.Probe(limit)
+		return func() {}
+	}
+	tcp := tcpUnder(conn)
+	if tcp == nil {
+		return func() {}
+	}
+	seconds := max(min(int(limit/time.Second), maxProbes), 2)
+	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: seconds - 1})
+	if limit < watch {
+		limitUnacked(tcp, limit)
+	}
+	return func() { Watch(conn, watch) }
+}
+
+// maxProbes is the largest number of keepalive probes that all systems accept.
+const maxProbes = 127
 
 // tcpUnder returns the TCP connection that conn is or that carries it, as under TLS, or nil.
 func tcpUnder(conn net.Conn) *net.TCPConn {

@@ -50,6 +50,13 @@ var rpcMutants = []mutant{
 	{"the newest reply goes", "runtime/oncrpc/replycache/cache.go", "	c.remove(s.order.Front().Value.(*cached))", "	c.remove(s.order.Back().Value.(*cached))", replycacheTests},
 	{"the smallest source loses replies", "runtime/oncrpc/replycache/cache.go", "s.bytes > most.bytes {", "s.bytes < most.bytes && s.bytes > 0 {", replycacheTests},
 	{"a held Call gets its time again", "runtime/oncrpc/replycache/cache.go", "		if until.IsZero() {\n			until = now", "		if true {\n			until = now", replycacheTests},
+	{"a held Call probes no connection", "runtime/oncrpc/replycache/cache.go", "		probe(append(others, r.Conn()), c.cfg.Grace)\n", "", []string{"runtime/oncrpc/mem"}},
+	{"the connection of a held Call is not probed", "runtime/oncrpc/replycache/cache.go", "probe(append(others, r.Conn()), c.cfg.Grace)", "probe(others, c.cfg.Grace)", replycacheTests},
+	{"Grace is shorter than PeerTimeout", "runtime/oncrpc/replycache/cache.go", "s.Grace = 90 * time.Second", "s.Grace = time.Second", replycacheTests},
+	{"a claimed certificate is an identity", "runtime/oncrpc/replycache/client.go", "tls != nil && tls.Verified && len", "tls != nil && len", replycacheTests},
+	{"a principal is known by its host", "runtime/oncrpc/replycache/client.go", "ok := r.Responder.(oncrpc.Authenticated); ok {", "ok := r.Responder.(oncrpc.Authenticated); ok && false {", replycacheTests},
+	{"sockets of a host are one client over UDP", "runtime/oncrpc/replycache/client.go", "		client = conn.RemoteAddr() // a client", "		_ = conn.RemoteAddr() // a client", replycacheTests},
+	{"a probe leaves the limit of unacknowledged data", "internal/deadpeer/deadpeer.go", "	if limit < watch {", "	if false {", tcpTests},
 	// Contexts of RPCSEC_GSS.
 	{"of a source the context made first goes", "runtime/oncrpc/gss/session.go", "		t.sources[s.source].MoveToBack(s.within)\n", "", gssTests},
 	{"a context is deleted while calls use it", "runtime/oncrpc/gss/session.go", "	dead := s.users == 0 && s.removed", "	dead := s.removed", gssTests},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -52,6 +53,16 @@ type Conn interface {
 	// no other connection. Err then returns the reason, and nil before.
 	Done() <-chan struct{}
 	Err() error
+}
+
+// Prober is implemented by a Conn that can ask at once whether its peer is still there. Without
+// that, a carrier finds out after a time without traffic, 30 s by default.
+type Prober interface {
+	// Probe asks the peer for a sign of life, and does not wait for it. The connection is closed if
+	// the peer's system does not know it any more, or gives no sign within limit or within the
+	// carrier's own limit for a silent peer, if that is less. A sign of life says that the peer's
+	// system, or a proxy between, has the connection, and not that the program there uses it.
+	Probe(limit time.Duration)
 }
 
 // DefaultMaxMessage is the default size limit in bytes of the data in a message, on every carrier:

@@ -130,6 +130,13 @@ type Responder interface {
 	Serve(h Handler)
 }
 
+// Authenticated is implemented by the Responder of a Call whose caller has proved its name, as with
+// RPCSEC_GSS.
+type Authenticated interface {
+	// Principal returns the name of the caller. No two callers that a server knows have the same.
+	Principal() string
+}
+
 // Procedure returns the numbers of the procedure that a Call is for. ok is false if the message is
 // shorter than these (RFC 5531 §9).
 func Procedure(call []byte) (program, version, procedure uint32, ok bool) {

@@ -151,6 +151,11 @@ type answerer struct {
 // Context implements oncrpc.Responder. FromContext returns the Caller in it.
 func (a *answerer) Context() context.Context { return a.ctx }
 
+// Principal implements oncrpc.Authenticated.
+func (a *answerer) Principal() string {
+	return a.session.info.Mechanism + " " + a.session.info.Initiator
+}
+
 // Room implements oncrpc.Responder. With integrity or privacy no result travels apart (R306).
 func (a *answerer) Room() (results []int, reply int) {
 	results, reply = a.Responder.Room()

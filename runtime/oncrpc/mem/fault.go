@@ -53,14 +53,15 @@ type Record struct {
 	Message []byte // without marks; valid until the function that got it returns
 }
 
-// maxDelay is the longest Delay of Random. It is less than the default of replycache.Config.Grace,
-// the time by which a server may notice the loss of a connection later than its client.
-const maxDelay = 500 * time.Millisecond
+// maxDelay is the longest Delay of Random: as long as a network may keep a segment (the MSL of RFC
+// 9293 §3.4.2). It is longer than all time-outs that concern Calls and connections in use, and
+// shorter than replycache.Config.Age: a Call that comes later than that is executed again.
+const maxDelay = 2 * time.Minute
 
 // Random returns a NetworkConfig.Fault. With a probability of rate, a record has a fault, of each
-// kind as often as of any other, with a Delay of up to 500 ms. What happens to a record depends on
-// the seed, and on the record's connection, direction and number, alone: a test that makes one Call
-// after the other has the same faults each time.
+// kind as often as of any other, with a Delay of up to two minutes, half of them below a second.
+// What happens to a record depends on the seed, and on the record's connection, direction and
+// number, alone: a test that makes one Call after the other has the same faults each time.
 func Random(seed uint64, rate float64) func(Record) Fault {
 	return func(r Record) Fault {
 		place := uint64(r.Conn)<<32 | uint64(uint32(r.Number))<<1
@@ -72,8 +73,16 @@ func Random(seed uint64, rate float64) func(Record) Fault {
 			return Fault{}
 		}
 		return Fault{
-			Kind: None + 1 + Kind(rng.IntN(int(Kinds-None-1))), Delay: time.Duration(rng.Int64N(int64(maxDelay))),
+			Kind: None + 1 + Kind(rng.IntN(int(Kinds-None-1))), Delay: delay(rng),
 			Bytes: rng.IntN(markSize + len(r.Message)),
 		}
 	}
+}
+
+// delay returns a delay of up to maxDelay, half of them below a second.
+func delay(rng *rand.Rand) time.Duration {
+	if rng.IntN(2) == 0 {
+		return time.Duration(rng.Int64N(int64(time.Second)))
+	}
+	return time.Duration(rng.Int64N(int64(maxDelay)))
 }

@@ -94,6 +94,22 @@ func (l *link) deliver(f Fault, record []byte, to *end) bool {
 	return l.write(to, record)
 }
 
+// serverStream is the server's end of a link. It can be probed, as a connection over TCP can.
+type serverStream struct {
+	net.Conn
+	link *link
+}
+
+// Probe closes the link after limit if it is lost for the client. Nothing answers the probe, as
+// when a firewall has forgotten the connection.
+func (s *serverStream) Probe(limit time.Duration) {
+	s.link.net.wg.Go(func() {
+		if s.link.pause(limit) && s.link.lost.Load() {
+			s.link.end()
+		}
+	})
+}
+
 // write writes bytes to an end, and reports whether the link is still up.
 func (l *link) write(to *end, b []byte) bool {
 	to.turn <- struct{}{}

@@ -58,8 +58,9 @@ func NewNetwork(h oncrpc.Handler, cfg *NetworkConfig) (*Network, error) {
 func (n *Network) Dial(ctx context.Context, _ string, cfg *tcp.Config) (*tcp.Conn, error) {
 	clientEnd, ours := net.Pipe()
 	theirs, serverEnd := net.Pipe()
+	l := &link{net: n, client: newEnd(ours), server: newEnd(theirs), ended: make(chan struct{})}
 	select {
-	case n.accept <- serverEnd:
+	case n.accept <- &serverStream{serverEnd, l}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-n.ctx.Done():
@@ -67,7 +68,7 @@ func (n *Network) Dial(ctx context.Context, _ string, cfg *tcp.Config) (*tcp.Con
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	l := &link{net: n, number: n.links, client: newEnd(ours), server: newEnd(theirs), ended: make(chan struct{})}
+	l.number = n.links
 	n.links++
 	n.wg.Add(2)
 	go l.carry(false)

@@ -24,9 +24,13 @@ type Config struct {
 	// means.
 	Client func(*oncrpc.Request) string
 
-	// Grace is the time for which a Call is held back if an equal one came on another connection
-	// from the same host and that connection is up. If zero, the default is 1 s. If negative, no
-	// Call is held back. It is not used with Client.
+	// Grace is the longest time for which a Call is held back if an equal one came on another
+	// connection of the same client and that connection is up. If zero, the default is 90 s. If
+	// negative, no Call is held back. It is not used with Client.
+	//
+	// It should be at least the time after which the carriers give up a silent peer, which is 30 s
+	// by default, and longer than any proxy between keeps a connection to the server whose client
+	// has gone.
 	Grace time.Duration
 
 	// Entries is the largest number of replies kept for one source. If zero, the default is 1024.
@@ -81,7 +85,7 @@ func (cfg *Config) settled(h oncrpc.Handler) Config {
 		s.Age = 5 * time.Minute
 	}
 	if s.Grace == 0 {
-		s.Grace = time.Second
+		s.Grace = 90 * time.Second
 	}
 	if s.Idempotent == nil {
 		s.Idempotent = func(_, _, _ uint32) bool { return false }
@@ -100,10 +104,14 @@ func (cfg *Config) settled(h oncrpc.Handler) Config {
 // (RFC 5531 §8; R288, T121). Two Calls are the same if the client, the XID and every byte of the
 // message are.
 //
-// By default a client is known by its host, which several clients may share. A client sends a Call
-// again only after it has lost the connection. Therefore a Call is never answered with the reply to
-// a Call of another connection that is up. It is held back for Config.Grace, because a
-// server may learn of the loss later than the client. If the other connection is still up then, the
+// By default a client is known by its identity, and without one by its host, or over UDP by its
+// host and port. An identity comes from host authentication, from the verified certificate of TLS,
+// or from RPCSEC_GSS. Several clients may share a host or an identity. A client sends a
+// Call again only after it has lost the connection. Therefore a Call is never answered with the
+// reply to a Call of another connection that is up. It is held back, because a server may learn of
+// the loss later than the client, and both connections are probed (oncrpc.Prober): one whose client
+// has gone is closed soon. A connection whose peer answers may still have lost its client, if a
+// proxy answers. So the Call waits for Config.Grace. If the other connection is still up then, the
 // Call is another client's and is executed. One case remains: a client makes the same Call with the
 // same XID as another client of its host whose connection is down, and gets that reply. Clients
 // that begin with a fixed XID need a Config.Client.
@@ -209,7 +217,7 @@ func (c *Cache) ServeRPC(r *oncrpc.Request) {
 		key.client = c.cfg.Client(r)
 		source = key.client
 	} else {
-		key.client, source = oncrpc.HostOf(r.Conn().RemoteAddr())
+		key.client, source = clientOf(r)
 	}
 	c.serve(r, key, source, time.Time{})
 }
@@ -239,6 +247,7 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 			c.stats.Delayed++
 		}
 		c.mu.Unlock()
+		probe(append(others, r.Conn()), c.cfg.Grace)
 		go c.hold(r, key, source, others, until)
 	default:
 		e = c.add(key, source, r.Conn())

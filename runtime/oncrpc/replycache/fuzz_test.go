@@ -18,10 +18,12 @@ import (
 type fuzzConn struct {
 	oncrpc.Conn
 	host string
+	peer oncrpc.Peer
 	ctx  context.Context
 	lost context.CancelFunc
 }
 
+func (c *fuzzConn) Peer() oncrpc.Peer     { return c.peer }
 func (c *fuzzConn) RemoteAddr() string    { return c.host + ":1000" }
 func (c *fuzzConn) Done() <-chan struct{} { return c.ctx.Done() }
 func (c *fuzzConn) Err() error            { return c.ctx.Err() }

@@ -16,6 +16,7 @@ type conn struct {
 	ctx context.Context
 }
 
+func (*conn) Peer() oncrpc.Peer       { return oncrpc.Peer{} }
 func (*conn) RemoteAddr() string      { return "192.0.2.1:1000" }
 func (c *conn) Done() <-chan struct{} { return c.ctx.Done() }
 func (c *conn) Err() error            { return c.ctx.Err() }
@@ -24,11 +25,18 @@ func (c *conn) Err() error            { return c.ctx.Err() }
 type responder struct {
 	oncrpc.Responder
 	conn    *conn
+	as      oncrpc.Conn // in place of conn, if it is not nil
 	request *oncrpc.Request
 	replied chan bool // false: dropped
 }
 
-func (r *responder) Conn() oncrpc.Conn                     { return r.conn }
+func (r *responder) Conn() oncrpc.Conn {
+	if r.as != nil {
+		return r.as
+	}
+	return r.conn
+}
+
 func (r *responder) Context() context.Context              { return r.conn.ctx }
 func (r *responder) Reply(_ oncrpc.Message, _ func(error)) { r.replied <- true }
 func (r *responder) Drop(_ func(error))                    { r.replied <- false }

@@ -362,7 +362,7 @@ func TestClientIsNamed(t *testing.T) {
 // no more time than before, and counts once.
 func TestHeldBackAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, nil)
+		d := newDesk(t, &replycache.Config{Grace: time.Second})
 		first, second, third := d.conn("192.0.2.1"), d.conn("192.0.2.1"), d.conn("192.0.2.1")
 		d.ran(first, 7, true)
 		x := d.call(third, 7)
@@ -403,7 +403,7 @@ func TestReplyBelongsToConnection(t *testing.T) {
 // its own is, or the time is over.
 func TestHeldBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(t, nil)
+		d := newDesk(t, &replycache.Config{Grace: time.Second})
 		began := time.Now()
 		first := d.conn("192.0.2.1")
 		d.ran(first, 7, true)

@@ -52,6 +52,7 @@ type Conn struct {
 	wake    sync.Cond // requests, calls, out.writes or err has changed
 	err     error     // why it is down
 	stalled bool      // with MaxRequests; its reader fills the read buffer
+	probing bool      // a probe of the peer waits
 	stats   Stats
 }
 
@@ -237,7 +238,8 @@ func (c *Conn) awaitAnswers() {
 }
 
 // halfClosedTime is the longest time for the answers to a client that has closed its direction. It
-// is shorter than replycache.Config.Grace, in which a server must notice that a client has gone.
+// is much shorter than replycache.Config.Grace, in which a server must notice that a client has
+// gone.
 const halfClosedTime = 100 * time.Millisecond
 
 // dispatch passes a record to the Call that it answers, or to the handler.

@@ -1,0 +1,33 @@
+package tcp
+
+import (
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+var _ oncrpc.Prober = (*Conn)(nil)
+
+// Probe implements oncrpc.Prober by a keepalive probe of the system. A peer without this connection
+// answers with a reset. One that does not answer for Config.PeerTimeout, or for limit if that is
+// less, loses the connection. It has no effect over a stream that TCP does not carry, nor while an
+// earlier probe waits.
+func (c *Conn) Probe(limit time.Duration) {
+	if t := c.set.PeerTimeout; t > 0 {
+		limit = min(limit, t)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.probing || c.err != nil {
+		return
+	}
+	c.probing = true
+	end := deadpeer.Probe(c.out.nc, limit, c.set.PeerTimeout)
+	time.AfterFunc(limit, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.probing = false
+		end()
+	})
+}
