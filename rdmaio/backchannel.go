@@ -77,7 +77,9 @@ func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
 func (b *Backchannel) Close() { b.bound.Close() }
 
 // acquire implements source.
-func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) { return b.bound.Acquire(ctx) }
+func (b *Backchannel) acquire(ctx context.Context, _ bool) (*Conn, error) {
+	return b.bound.Acquire(ctx)
+}
 
 // release implements source.
 func (*Backchannel) release(*Conn) {}

@@ -41,7 +41,8 @@ type ClientConfig struct {
 	// DialFailures is the number of failures to connect through which a Call waits. If zero, a Call
 	// waits through no failure before the first connection (see WaitForServer); later only the
 	// context of the Call limits the wait. If negative, a Call fails with the first failure, and at
-	// once during a pause.
+	// once during a pause. A Call that is sent again waits through the pause that the loss of its
+	// connection began (Retransmits).
 	DialFailures int
 
 	// WaitForServer makes Calls wait for the first connection as they do for later ones, for
@@ -207,7 +208,9 @@ func (c *Client) events() func(Event) {
 }
 
 // acquire implements source.
-func (c *Client) acquire(ctx context.Context) (*Conn, error) { return c.pool.Acquire(ctx) }
+func (c *Client) acquire(ctx context.Context, again bool) (*Conn, error) {
+	return c.pool.Acquire(ctx, again)
+}
 
 // release implements source.
 func (c *Client) release(conn *Conn) { c.pool.Release(conn) }

@@ -110,7 +110,7 @@ func TestClientCloseReturnsErrors(t *testing.T) {
 	}
 	c := givenClient(t, ClientConfig{Connections: 2}, conns...)
 	for range conns {
-		if _, err := c.acquire(context.Background()); err != nil {
+		if _, err := c.acquire(context.Background(), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +122,7 @@ func TestClientCloseReturnsErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := c.acquire(context.Background()); !errors.Is(err, ErrClosed) {
+	if _, err := c.acquire(context.Background(), false); !errors.Is(err, ErrClosed) {
 		t.Errorf("a Call after Close: %v", err)
 	}
 	if s := c.Stats(); s.Connects != 2 || s.Lost != 0 {

@@ -14,7 +14,8 @@ import (
 // source provides connections to make Calls on: a Client or a Backchannel.
 type source interface {
 	// acquire returns a connection that is up. It waits for one, or returns why it cannot have one.
-	acquire(ctx context.Context) (*Conn, error)
+	// again says that the Call was on a connection that was lost.
+	acquire(ctx context.Context, again bool) (*Conn, error)
 
 	// release returns a connection to the source.
 	release(*Conn)
@@ -34,7 +35,7 @@ func retry(ctx context.Context, call *Call, src source, losses int, resent *atom
 	}
 	tries, before := machine.Tries{Losses: losses}, error(nil)
 	for further := false; ; further = true {
-		c, err := src.acquire(ctx)
+		c, err := src.acquire(ctx, further)
 		if err != nil {
 			return nil, &CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
 		}

@@ -207,6 +207,8 @@ func Table() []Row {
 		{Package: "internal/witness"},
 		{Package: "internal/workspace", Sequential: true},
 		{Package: "internal/xdrdoc", Sequential: true},
+		{Package: "internal/zero", Imports: []string{"runtime/..."}}, // generated, for tests
+		{Package: "internal/zero/zerorpc", Imports: []string{"internal/zero", "runtime/..."}},
 		{Package: "internal/xdrtest", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "internal/witness"}, Outside: testOutside},
 	}
 }

@@ -14,6 +14,8 @@ var (
 
 // reconnectMutants are in the connections of a Client, over every carrier.
 var reconnectMutants = []mutant{
+	{"a Call sent again waits through any pause", "internal/reconnect/machine/waiting.go", "!(c.Again && m.hasLost())", "!c.Again", machineTests},
+	{"a Call sent again does not wait", "internal/reconnect/machine/waiting.go", " && !(c.Again && m.hasLost())", "", machineTests},
 	{"pauses grow before the first connection", machineFile, "		if m.isUntried() {\n			m.first = backoff{}\n		}\n", "", machineTests},
 	{"the first failure is waited through", machineFile, "	case m.isUntried():\n		return 0\n", "", machineTests},
 	{"WaitForServer has no effect", machineFile, " && !m.rules.WaitForServer", "", machineTests},

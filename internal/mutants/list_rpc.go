@@ -14,10 +14,13 @@ var (
 // rpcMutants are in ONC RPC, its binding to the transport, and the protocols made of calls.
 var rpcMutants = []mutant{
 	// Procedure 0.
-	{"every procedure 0 is null", "runtime/oncrpc/rpc/service.go", "null := proc == 0 && isVoid(args) && isVoid(results)", "null := proc == 0", rpcTests},
-	{"a procedure 0 with arguments is idempotent", "runtime/oncrpc/rpc/service.go", "\t\tdelete(s.idempotent, 0)\n", "", rpcTests},
-	{"a GSS credential needs no handler", "runtime/oncrpc/rpc/handler.go", "case !proved(&call.Cred, r):", "case false:", rpcTests},
-	{"protection is not required of procedure 0", "runtime/oncrpc/gss/handler.go", "call.Proc == 0 && oncrpc.IsNull(h.next, call.Prog, call.Vers):", "call.Proc == 0:", rpcTests},
+	{"every procedure 0 is null", "runtime/oncrpc/rpc/service.go", "true), serve: serve}", "true), null: proc == 0, serve: serve}", rpcTests},
+	{"an added procedure 0 is idempotent", "runtime/oncrpc/rpc/handler.go", "return p.null || s.idempotent", "return procedure == 0 || s.idempotent", rpcTests},
+	{"procedure 0 is added twice", "runtime/oncrpc/rpc/service.go", "old != nil && !old.null {", "old != nil && proc != 0 {", rpcTests},
+	{"a GSS credential needs no handler", "runtime/oncrpc/rpc/handler.go", "if cred.Flavor == oncrpc.RPCSecGSS && gss", "if false && gss", rpcTests},
+	{"protection is not required of procedure 0", "runtime/oncrpc/gss/handler.go", "return call.Proc == 0 && oncrpc.IsNull(h.next, call.Prog, call.Vers)", "return call.Proc == 0", rpcTests},
+	{"weak protection is enough for procedure 0", "runtime/oncrpc/gss/data.go", "h.cfg.Required && !h.isNull(in) {", "h.cfg.Required && in.head.Body.Call.Proc != 0 {", rpcTests},
+	{"a Handler that does not know has the null procedure", "runtime/oncrpc/request.go", "return ok && k.IsNull", "return !ok || k.IsNull", rpcTests},
 
 	// Addresses and replies of ONC RPC.
 	{"a zone in a universal address", "runtime/oncrpc/netid.go", "	case ip.Zone() != \"\":", "	case false:", oncrpcTests},
@@ -101,7 +104,7 @@ var rpcMutants = []mutant{
 	{"another RPC version is a call without protection", "runtime/oncrpc/gss/handler.go", "\tcase err == nil && call.RPCVers != oncrpc.Version:", "\tcase false && err == nil && call.RPCVers != oncrpc.Version:", gssTests},
 	{"a protected call of another RPC version is served", "runtime/oncrpc/gss/handler.go", "\tif err != nil || call.RPCVers != oncrpc.Version || call.Cred", "\tif err != nil || call.Cred", gssTests},
 	{"a continuation of another version has a bad credential", "runtime/oncrpc/gss/handler.go", "p == ProcInit || p == ProcContinueInit {", "p == ProcInit {", gssTests},
-	{"half a header goes past Required", "runtime/oncrpc/gss/handler.go", "\tcase h.cfg.Required == 0 || err == nil && call.Proc == 0 && oncrpc", "\tcase h.cfg.Required == 0 || call.Proc == 0 && oncrpc", gssTests},
+	{"half a header goes past Required", "runtime/oncrpc/gss/handler.go", "\tcase h.cfg.Required == 0 || err == nil && h.isNull(in):", "\tcase h.cfg.Required == 0 || h.isNull(in):", gssTests},
 	{"the next Handler does not see the service", "runtime/oncrpc/gss/data.go", "cred := CredV1{Service: a.service, Handle: a.session.id[:]}", "cred := CredV1{Handle: a.session.id[:]}", gssTests},
 	{"the first placed item alone moves", "runtime/oncrpc/gss/data.go", "\t\tin.Placed[i].Position -= shift", "\t\tif i == 0 {\n\t\t\tin.Placed[i].Position -= shift\n\t\t}", gssTests},
 	{"a failure of the caller's Renew is lost", "runtime/oncrpc/gss/exchange.go", "plain, err = x.plain.Renew(ctx); err != nil {", "plain, err = x.plain.Renew(ctx); false {", gssTests},
@@ -111,7 +114,7 @@ var rpcMutants = []mutant{
 	{"a context is refused for the one before it", "runtime/oncrpc/gss/exchange.go", "\tx.expired = false\n\tdefer", "\tdefer", gssTests},
 	{"evicted contexts are counted as one kind", "runtime/oncrpc/gss/handler.go", "\ts.Incomplete, s.EvictedEarly = h.incomplete.count()", "\ts.Incomplete, s.EvictedEarly = h.incomplete.count()\n\ts.EvictedEarly = s.Evicted", gssTests},
 	{"a replay keeps a context", "runtime/oncrpc/gss/data.go", "\t\th.replays.Add(1)", "\t\th.replays.Add(1)\n\t\th.complete.touch(s)", gssTests},
-	{"a refused call keeps its use of the context", "runtime/oncrpc/gss/data.go", "\tif in.cred.Service < h.cfg.Required && in.head.Body.Call.Proc != 0 {\n\t\th.complete.release(s)", "\tif in.cred.Service < h.cfg.Required && in.head.Body.Call.Proc != 0 {", gssTests},
+	{"a refused call keeps its use of the context", "runtime/oncrpc/gss/data.go", "\tif in.cred.Service < h.cfg.Required && !h.isNull(in) {\n\t\th.complete.release(s)", "\tif in.cred.Service < h.cfg.Required && !h.isNull(in) {", gssTests},
 	{"the room for a reply is negative", "runtime/oncrpc/gss/data.go", "\treturn results, max(reply-overhead(&a.session.info, a.service), 0)", "\treturn results, reply-overhead(&a.session.info, a.service)", gssTests},
 	// rpcbind.
 	{"any version of a program is found", "runtime/oncrpc/rpcbind/lookup.go", "r.Prog == m.Prog && r.Vers == m.Vers &&", "r.Prog == m.Prog &&", rpcbindTests},
@@ -239,7 +242,7 @@ var rpcMutants = []mutant{
 	{"the versions of a program are those of one service", "runtime/oncrpc/rpc/handler.go", "min(r.Low, s.program.Version), max(r.High, s.program.Version)", "s.program.Version, s.program.Version", rpcTests},
 	{"bytes behind the arguments", "runtime/oncrpc/rpc/request.go", "		err = p.dec.Done()\n", "		err = nil\n", rpcTests},
 	{"any credential is strong enough", "runtime/oncrpc/rpc/service.go", "return oncrpc.Refused(oncrpc.AuthStatTooWeak)", "return nil", rpcTests},
-	{"every procedure is idempotent", "runtime/oncrpc/rpc/handler.go", "return s.idempotent[procedure]", "return true", rpcTests},
+	{"every procedure is idempotent", "runtime/oncrpc/rpc/handler.go", "return p.null || s.idempotent[procedure]", "return true", rpcTests},
 	{"another server's refusal is passed on", "runtime/oncrpc/rpc/request.go", "	if !errors.As(err, &other) {", "	if other == nil {", rpcTests},
 	{"AfterReply runs only if the reply went out", "runtime/oncrpc/rpc/request.go", "	if p.after != nil {", "	if p.after != nil && err == nil {", rpcTests},
 	{"padded results are decoded", "runtime/oncrpc/rpc/client.go", "	if reply.Padding.Align != 0 {", "	if false {", rpcTests},

@@ -79,8 +79,8 @@ func New[C Conn](cfg Config[C]) *Pool[C] {
 }
 
 // Acquire returns a connection that is up, for a Call. It waits for one, or returns why it cannot
-// have one.
-func (p *Pool[C]) Acquire(ctx context.Context) (C, error) {
+// have one. again says that the Call was on a connection that was lost.
+func (p *Pool[C]) Acquire(ctx context.Context, again bool) (C, error) {
 	p.mu.Lock()
 	conn, crowded, ok := p.machine.Take()
 	switch {
@@ -91,7 +91,7 @@ func (p *Pool[C]) Acquire(ctx context.Context) (C, error) {
 		p.finish(&machine.Event[C]{Kind: machine.Crowded})
 		return conn, nil
 	}
-	call := &machine.Call[C]{Over: make(chan struct{})}
+	call := &machine.Call[C]{Again: again, Over: make(chan struct{})}
 	p.finish(&machine.Event[C]{Kind: machine.Ask, Call: call, Err: ctx.Err()})
 	select {
 	case <-call.Over:

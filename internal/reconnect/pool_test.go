@@ -81,8 +81,8 @@ func newPool(t *testing.T, change func(cfg *reconnect.Config[*conn])) (*reconnec
 // A Call gets a connection, which serves the next Call, too. It is closed with the Pool.
 func TestCallsShareAConnection(t *testing.T) {
 	p, made := newPool(t, nil)
-	c, err := p.Acquire(t.Context())
-	again, err2 := p.Acquire(t.Context())
+	c, err := p.Acquire(t.Context(), false)
+	again, err2 := p.Acquire(t.Context(), false)
 	if err != nil || err2 != nil || c != again || c != <-made {
 		t.Fatalf("%v and %v, %v and %v", c, again, err, err2)
 	}
@@ -90,7 +90,7 @@ func TestCallsShareAConnection(t *testing.T) {
 	if err := p.Close(); err != nil || c.Err() != errClosed {
 		t.Errorf("%v, the connection has %v", err, c.Err())
 	}
-	if _, err := p.Acquire(t.Context()); err != errClosed {
+	if _, err := p.Acquire(t.Context(), false); err != errClosed {
 		t.Errorf("after Close: %v", err)
 	}
 	if s := p.Stats(); s != (machine.Stats{Connects: 1}) {
@@ -103,7 +103,7 @@ func TestLostConnectionIsForgotten(t *testing.T) {
 	p, made := newPool(t, nil)
 	var lost weak.Pointer[conn]
 	func() {
-		c, err := p.Acquire(t.Context())
+		c, err := p.Acquire(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestWaitsEndWithContextTimeoutAndClose(t *testing.T) {
 				time.AfterFunc(tt.close, func() { _ = p.Close() })
 			}
 			start := time.Now()
-			_, err := p.Acquire(ctx)
+			_, err := p.Acquire(ctx, false)
 			if took := time.Since(start); !errors.Is(err, tt.want) || took != tt.after {
 				t.Errorf("%s: %v after %v, want %v after %v", tt.name, err, took, tt.want, tt.after)
 			}
@@ -195,7 +195,7 @@ func TestAttemptFollowsAPause(t *testing.T) {
 			}
 		})
 		start := time.Now()
-		if _, err := p.Acquire(t.Context()); err != nil {
+		if _, err := p.Acquire(t.Context(), false); err != nil {
 			t.Error(err)
 		}
 		if took := time.Since(start); attempts != 3 || took < 1500*time.Millisecond || took > 3*time.Second {
@@ -225,7 +225,7 @@ func TestPausesDifferByChance(t *testing.T) {
 				}
 			})
 			start := time.Now()
-			_, _ = p.Acquire(t.Context())
+			_, _ = p.Acquire(t.Context(), false)
 			took := time.Since(start)
 			if seen[took] = true; took < time.Second/2 || took > time.Second {
 				t.Errorf("a pause of %v, want half a second to a second", took)
@@ -243,11 +243,11 @@ func TestPausesDifferByChance(t *testing.T) {
 func TestConnectionsAreClosedWhenTheyEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, made := newPool(t, nil)
-		c, _ := p.Acquire(t.Context())
+		c, _ := p.Acquire(t.Context(), false)
 		c.failure, c.release = errors.New("the first"), make(chan struct{})
 		c.replied.Store(true)
 		c.cancel(errLost)
-		next, err := p.Acquire(t.Context())
+		next, err := p.Acquire(t.Context(), false)
 		if err != nil || next == c || len(made) != 2 {
 			t.Fatalf("%v, %d connections", err, len(made))
 		}
@@ -280,7 +280,7 @@ func TestIdleConnectionIsClosed(t *testing.T) {
 			cfg.Ended = func(c *conn) bool { ended = append(ended, c.Err()); return false }
 		})
 		for n := range 2 {
-			c, err := p.Acquire(t.Context())
+			c, err := p.Acquire(t.Context(), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -314,7 +314,7 @@ func TestEndsAreReported(t *testing.T) {
 		})
 		start := time.Now()
 		for _, want := range []time.Duration{0, 0, time.Second} {
-			c, err := p.Acquire(t.Context())
+			c, err := p.Acquire(t.Context(), false)
 			if took := time.Since(start); err != nil || took != want {
 				t.Errorf("a connection after %v, %v, want it after %v", took, err, want)
 			}
@@ -337,13 +337,13 @@ func TestCallsSpreadAndWaitForRoom(t *testing.T) {
 		p, made := newPool(t, func(cfg *reconnect.Config[*conn]) {
 			cfg.Connections, cfg.Delayed = 2, func() { delayed = p.Stats().Delayed }
 		})
-		first, _ := p.Acquire(t.Context())
-		second, _ := p.Acquire(t.Context())
+		first, _ := p.Acquire(t.Context(), false)
+		second, _ := p.Acquire(t.Context(), false)
 		if first == second || len(made) != 2 || delayed != 1 {
 			t.Fatalf("%d connections for two Calls, %d delayed", len(made), delayed)
 		}
 		got := make(chan *conn, 1)
-		go func() { c, _ := p.Acquire(t.Context()); got <- c }()
+		go func() { c, _ := p.Acquire(t.Context(), false); got <- c }()
 		synctest.Wait()
 		second.room.Store(2)
 		p.Room()
@@ -352,7 +352,7 @@ func TestCallsSpreadAndWaitForRoom(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
-		if _, err := p.Acquire(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "room") {
+		if _, err := p.Acquire(ctx, false); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "room") {
 			t.Errorf("a Call without room: %v", err)
 		}
 		_ = p.Close()
@@ -364,7 +364,7 @@ func TestCallsSpreadAndWaitForRoom(t *testing.T) {
 func TestDiscardedConnectionsAreReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, made := newPool(t, nil)
-		c, _ := p.Acquire(t.Context())
+		c, _ := p.Acquire(t.Context(), false)
 		c.replied.Store(true)
 		if list := p.Discard(func(*conn) bool { return false }); len(list) != 0 {
 			t.Errorf("%d discarded, want none", len(list))
@@ -375,7 +375,7 @@ func TestDiscardedConnectionsAreReplaced(t *testing.T) {
 		}
 		time.AfterFunc(time.Minute, func() { c.cancel(errLost) })
 		start := time.Now()
-		if next, err := p.Acquire(t.Context()); err != nil || next == c || time.Since(start) != time.Minute || len(made) != 2 {
+		if next, err := p.Acquire(t.Context(), false); err != nil || next == c || time.Since(start) != time.Minute || len(made) != 2 {
 			t.Errorf("%v after %v, %d connections", err, time.Since(start), len(made))
 		}
 		_ = p.Close()
@@ -411,7 +411,7 @@ func TestManyCallsOnFailingConnections(t *testing.T) {
 		wg.Go(func() {
 			for n := range 200 {
 				ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
-				c, err := p.Acquire(ctx)
+				c, err := p.Acquire(ctx, false)
 				if stop(); err != nil {
 					t.Error(err)
 					return

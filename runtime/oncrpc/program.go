@@ -21,7 +21,7 @@ type Program struct {
 
 	// Idempotent are the procedures that may be executed twice without harm. Clients may send a
 	// Call of such a procedure again although the server may have executed it, and servers execute
-	// it again. All other procedures, except number 0, are taken to do harm when repeated.
+	// it again. All other procedures except the null procedure are taken to do harm when repeated.
 	Idempotent []uint32
 
 	// Name and Procedures are the names of the version and the procedures, such as "NFS3" and

@@ -46,17 +46,17 @@ func BoundOf(h Handler, program, version, procedure uint32) int {
 
 // NullKnower is implemented by a Handler that knows whether procedure 0 of a version is the null
 // procedure of RFC 5531 §12.1, which does nothing and never requires authentication. The language
-// allows a program to have another procedure there.
+// allows a program to have another procedure there, so the number alone exempts no call.
 type NullKnower interface {
 	// IsNull reports whether procedure 0 is the null procedure, or does not exist.
 	IsNull(program, version uint32) bool
 }
 
-// IsNull returns what a Handler says of procedure 0, or true if it is not a NullKnower. A Handler
-// that passes Requests on to another one can implement NullKnower with it.
+// IsNull returns what a Handler says of procedure 0, or false if it is not a NullKnower. A Handler
+// that passes Requests on to another one implements NullKnower with it.
 func IsNull(h Handler, program, version uint32) bool {
 	k, ok := h.(NullKnower)
-	return !ok || k.IsNull(program, version)
+	return ok && k.IsNull(program, version)
 }
 
 // HandlerFunc adapts a function to a Handler.

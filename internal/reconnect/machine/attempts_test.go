@@ -293,6 +293,40 @@ func TestCallsWaitThroughFailures(t *testing.T) {
 	}
 }
 
+// A Call that waits through no failure fails at once during a pause. One that was on the connection
+// whose loss began the pause waits, and has the next attempt.
+func TestCallOfALostConnectionWaitsThroughItsPause(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		for _, early := range []bool{false, true} { // early: the machine does not know of the loss
+			d := newDriven(t, func(r *machine.Rules[*conn]) { r.DialFailures = 0 })
+			c := d.connect()
+			w := &call{Again: again}
+			if early {
+				c.err = errLost
+				d.step(event{Kind: machine.Ask, Call: w})
+			}
+			d.lose(c, false)
+			if !early {
+				d.step(event{Kind: machine.Ask, Call: w})
+			}
+			if d.over(w) == again {
+				t.Fatalf("again %t, early %t: it has %v during the pause", again, early, w.Err)
+			}
+			if !again {
+				continue
+			}
+			d.pauses(time.Second)
+			if d.fail(errRefused); w.Err != errRefused {
+				t.Errorf("early %t: after a failure it has %v", early, w.Err)
+			}
+			w = &call{Again: true} // its connection did not begin this pause
+			if d.step(event{Kind: machine.Ask, Call: w}); w.Err != errRefused {
+				t.Errorf("early %t: during the pause of a failure it has %v", early, w.Err)
+			}
+		}
+	}
+}
+
 // Without pauses, too, a Call that waits through no failure fails with the first.
 func TestNoFailureIsWaitedThroughWithoutPauses(t *testing.T) {
 	d := newDriven(t, func(r *machine.Rules[*conn]) { r.DialFailures, r.MinBackoff = 0, 0 })

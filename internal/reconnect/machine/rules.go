@@ -75,9 +75,10 @@ type Event[C Conn] struct {
 
 // Call is a Call that waits. Effects.Over says when it has Conn or Err.
 type Call[C Conn] struct {
-	Conn C
-	Err  error
-	Over chan struct{} // the driver's; it closes the channel with Effects.Over
+	Conn  C
+	Err   error
+	Again bool          // it was on a connection that was lost
+	Over  chan struct{} // the driver's; it closes the channel with Effects.Over
 
 	failures uint64 // Machine.failures when it began to wait
 }

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -53,11 +54,17 @@ func (m *Machine[C]) givesUp(now time.Time, c *Call[C]) bool {
 	if m.failed == nil || m.isUp() {
 		return false
 	}
-	if m.rules.DialFailures == 0 && len(m.links)+len(m.ending) == 0 && m.first.pauses(now) {
+	if m.rules.DialFailures == 0 && len(m.links)+len(m.ending) == 0 && m.first.pauses(now) && !(c.Again && m.hasLost()) {
 		return true
 	}
 	n := m.failures - c.failures
 	return n > 0 && (m.rules.Lasting(m.failed) || n > m.patience())
+}
+
+// hasLost reports whether the pause follows a connection, not a failure to connect. A Call that was
+// on that connection waits, or Retransmits would have no effect on it.
+func (m *Machine[C]) hasLost() bool {
+	return errors.Is(m.failed, errUseless) || errors.Is(m.failed, errShort)
 }
 
 // patience returns the number of failures through which a Call waits.

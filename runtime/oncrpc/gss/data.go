@@ -79,7 +79,7 @@ func (h *Handler) data(in *incoming) {
 	if s == nil {
 		return
 	}
-	if in.cred.Service < h.cfg.Required && in.head.Body.Call.Proc != 0 {
+	if in.cred.Service < h.cfg.Required && !h.isNull(in) {
 		h.complete.release(s)
 		h.refuse(in, oncrpc.Refused(oncrpc.AuthStatTooWeak), fmt.Errorf("gss: the call of %q has %v, this server requires %v", s.info.Initiator, in.cred.Service, h.cfg.Required))
 		return

@@ -16,8 +16,10 @@ import (
 // HandlerConfig configures NewHandler. A nil *HandlerConfig has the default in every field.
 type HandlerConfig struct {
 	// Required is the least protection of calls. Calls with less, or with another flavour, are
-	// refused with AUTH_TOOWEAK, except for calls of the null procedure. If zero, no protection is
-	// required: calls of other flavours go to the next Handler as they are.
+	// refused with AUTH_TOOWEAK, except for calls of the null procedure. The next Handler knows
+	// which one that is if it is an oncrpc.NullKnower, as rpc.Handler is; otherwise there is no
+	// exception. If zero, no protection is required: calls of other flavours go to the next Handler
+	// as they are.
 	Required Service
 
 	// Window is the number of sequence numbers that the server remembers for each context, and the
@@ -165,6 +167,12 @@ func (h *Handler) IsNull(program, version uint32) bool {
 	return oncrpc.IsNull(h.next, program, version)
 }
 
+// isNull reports whether a call is of the null procedure, which needs no protection.
+func (h *Handler) isNull(in *incoming) bool {
+	call := &in.head.Body.Call
+	return call.Proc == 0 && oncrpc.IsNull(h.next, call.Prog, call.Vers)
+}
+
 // ServeRPC implements oncrpc.Handler.
 func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	in := &incoming{Request: r}
@@ -196,7 +204,7 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 func (h *Handler) other(in *incoming, err error) {
 	call := &in.head.Body.Call
 	switch {
-	case h.cfg.Required == 0 || err == nil && call.Proc == 0 && oncrpc.IsNull(h.next, call.Prog, call.Vers):
+	case h.cfg.Required == 0 || err == nil && h.isNull(in):
 		h.next.ServeRPC(in.Request)
 	case err == nil && call.RPCVers != oncrpc.Version:
 		h.refuse(in, &oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch, Range: oncrpc.VersionRange{Low: oncrpc.Version, High: oncrpc.Version}},

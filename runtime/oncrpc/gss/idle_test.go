@@ -54,18 +54,32 @@ func TestOnlyNewCallsKeepAContext(t *testing.T) {
 // A call with too little protection uses the context no longer than its refusal takes.
 func TestWeakCallLeavesTheContext(t *testing.T) {
 	realm := gsstest.NewRealm(2)
-	h := gss.NewHandler(oncrpc.HandlerFunc(echo), realm.Acceptor(), &gss.HandlerConfig{Required: gss.Integrity})
-	p := newPeer(t, h, realm, "192.0.2.1:1000")
-	p.connect("alice")
-	for i, want := range []string{"ok", "AUTH_TOOWEAK"} { // procedure 0 needs no protection
-		if got := p.result(p.call(uint32(i), uint32(i+1), gss.None, nil)); got != want {
-			t.Errorf("procedure %d: %s, want %s", i, got, want)
+	for _, null := range []bool{true, false} {
+		h := gss.NewHandler(nullKnower{oncrpc.HandlerFunc(echo), null}, realm.Acceptor(), &gss.HandlerConfig{Required: gss.Integrity})
+		p := newPeer(t, h, realm, "192.0.2.1:1000")
+		p.connect("alice")
+		want := []string{"ok", "AUTH_TOOWEAK"} // the null procedure needs no protection
+		if !null {
+			want[0] = "AUTH_TOOWEAK"
 		}
-		if n := h.InUse(); n != 0 {
-			t.Errorf("procedure %d: the context has %d users after the answer", i, n)
+		for i, want := range want {
+			if got := p.result(p.call(uint32(i), uint32(i+1), gss.None, nil)); got != want {
+				t.Errorf("null %t, procedure %d: %s, want %s", null, i, got, want)
+			}
+			if n := h.InUse(); n != 0 {
+				t.Errorf("null %t, procedure %d: the context has %d users after the answer", null, i, n)
+			}
 		}
 	}
 }
+
+// nullKnower is a Handler that says of procedure 0 whether it is null.
+type nullKnower struct {
+	oncrpc.Handler
+	null bool
+}
+
+func (k nullKnower) IsNull(uint32, uint32) bool { return k.null }
 
 // Contexts that a limit removes are counted, complete and incomplete ones apart.
 func TestEvictionsAreCountedApart(t *testing.T) {

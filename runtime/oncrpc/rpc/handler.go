@@ -84,7 +84,10 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 		h.cfg.Next.ServeRPC(r)
 		return
 	}
-	var refusal *oncrpc.ReplyError
+	refusal := (*oncrpc.ReplyError)(nil)
+	if err == nil {
+		refusal = refuseCred(&p.head.Body.Call.Cred, r)
+	}
 	switch call := &p.head.Body.Call; {
 	// Another version of RPC may have another header, so whether it was decoded does not matter.
 	case len(r.Message) >= 12 && binary.BigEndian.Uint32(r.Message[8:]) != oncrpc.Version:
@@ -92,11 +95,7 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	case err != nil: // RFC 8166 §4.5.2: the transport header was valid (R328)
 		p.finish(garbage(err), nil)
 		return
-	case oncrpc.CheckCred(&call.Cred) != nil:
-		refusal = oncrpc.CheckCred(&call.Cred)
-	case !proved(&call.Cred, r):
-		// RFC 2203 §5.2.3.2; a request for a context looks like a call of procedure 0.
-		refusal = oncrpc.Refused(oncrpc.AuthStatRejectedCred)
+	case refusal != nil:
 	case len(services) == 0:
 		refusal = &oncrpc.ReplyError{Accept: oncrpc.ProgUnavail}
 	default:
@@ -111,10 +110,17 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	p.finish(refusal, nil)
 }
 
-// proved reports whether a gss.Handler has checked a call of the flavour RPCSEC_GSS. It returns
-// true for other flavours.
-func proved(cred *oncrpc.OpaqueAuth, r *oncrpc.Request) bool {
-	return cred.Flavor != oncrpc.RPCSecGSS || gss.FromContext(r.Context()) != nil
+// refuseCred returns why a call's credential is refused, whatever the procedure is, or nil: it is
+// malformed, or it has the flavour RPCSEC_GSS and no gss.Handler has checked it. A request for a
+// context looks like a call of procedure 0 (RFC 2203 §5.2.3.2).
+func refuseCred(cred *oncrpc.OpaqueAuth, r *oncrpc.Request) *oncrpc.ReplyError {
+	if refusal := oncrpc.CheckCred(cred); refusal != nil {
+		return refusal
+	}
+	if cred.Flavor == oncrpc.RPCSecGSS && gss.FromContext(r.Context()) == nil {
+		return oncrpc.Refused(oncrpc.AuthStatRejectedCred)
+	}
+	return nil
 }
 
 // Idempotent reports whether a call may be executed twice, because its procedure was passed to
@@ -130,8 +136,8 @@ func (h *Handler) Idempotent(program, version, procedure uint32) bool {
 		return ok && next.Idempotent(program, version, procedure)
 	}
 	for _, s := range services {
-		if s.program.Version == version && s.procedures[procedure] != nil {
-			return s.idempotent[procedure]
+		if p := s.procedures[procedure]; s.program.Version == version && p != nil {
+			return p.null || s.idempotent[procedure]
 		}
 	}
 	return true // the reply is PROG_UNAVAIL, PROG_MISMATCH or PROC_UNAVAIL
@@ -152,8 +158,8 @@ func (h *Handler) ReplyBound(program, version, procedure uint32) int {
 	return -1 // a Handler that embeds this one may serve it
 }
 
-// IsNull implements oncrpc.NullKnower: procedure 0 is the null procedure if it has neither
-// arguments nor results. For programs that no Service serves it asks HandlerConfig.Next.
+// IsNull implements oncrpc.NullKnower: procedure 0 is the null procedure if NewService added it.
+// For programs that no Service serves it asks HandlerConfig.Next.
 func (h *Handler) IsNull(program, version uint32) bool {
 	services := h.services[program]
 	if len(services) == 0 && h.cfg.Next != nil {

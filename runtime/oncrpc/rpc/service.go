@@ -14,7 +14,7 @@ import (
 
 // Service serves one version of a program. Handle and HandleAsync add its procedures. Those calls,
 // SetProgram, and setting its fields must come before it is passed to NewHandler; afterwards it may
-// be used concurrently. Procedure 0 does nothing, unless one is added.
+// be used concurrently. NewService adds the null procedure, which is procedure 0 and does nothing.
 type Service struct {
 	program    oncrpc.Program
 	procedures map[uint32]*procedure
@@ -23,8 +23,9 @@ type Service struct {
 
 	// Allow decides by a call's credential whether it is served, before its arguments are decoded.
 	// If it returns an error, the call is refused with it, as if the procedure had returned it;
-	// oncrpc.Refused makes such errors. Allow is not called for the null procedure, which is always
-	// allowed: procedure 0 without arguments and results (RFC 5531 §12.1). If nil, the default
+	// oncrpc.Refused makes such errors. Allow is not called for the null procedure of NewService,
+	// which is always allowed (RFC 5531 §12.1). A procedure 0 that was added is like the others. If
+	// nil, the default
 	// allows AUTH_NONE and AUTH_SYS, which prove nothing, and RPCSEC_GSS with any protection. It
 	// refuses all others with AUTH_TOOWEAK. gss.Require demands more. Before Allow, RPCSEC_GSS is
 	// refused with AUTH_REJECTEDCRED if no gss.Handler has checked the call.
@@ -36,15 +37,17 @@ type procedure struct {
 	sites []xdr.Site // its eligible results
 	bound int        // the size of the largest reply in bytes, or negative
 	most  int        // of MaxReply, or 0
-	null  bool       // number 0, without arguments and results
+	null  bool       // it is the one that NewService adds
 	serve func(p *pooledRequest)
 }
 
-// NewService returns a Service that has no procedure but number 0.
+// NewService returns a Service that has the null procedure alone (RFC 5531 §12.1). Handle and
+// HandleAsync replace it if they are called for procedure 0.
 func NewService(p oncrpc.Program) *Service {
-	s := &Service{program: p, procedures: make(map[uint32]*procedure), idempotent: map[uint32]bool{0: true}}
+	s := &Service{program: p, procedures: make(map[uint32]*procedure), idempotent: make(map[uint32]bool)}
 	s.Idempotent(p.Idempotent...)
 	Handle(s, 0, func(*Request, *oncrpc.Void, *oncrpc.Void) error { return nil })
+	s.procedures[0].null = true
 	return s
 }
 
@@ -53,27 +56,17 @@ func NewService(p oncrpc.Program) *Service {
 // it is the number in the interface.
 func (s *Service) SetProgram(number uint32) { s.program.Number = number }
 
-// add adds a procedure. It panics if the Service has it already, unless it is procedure 0.
-func (s *Service) add(proc uint32, args, results xdr.Value, serve func(*pooledRequest)) {
-	if s.procedures[proc] != nil && proc != 0 {
+// add adds a procedure. It panics if the Service has it already, unless it is the null procedure.
+func (s *Service) add(proc uint32, results xdr.Value, serve func(*pooledRequest)) {
+	if old := s.procedures[proc]; old != nil && !old.null {
 		panic(fmt.Sprintf("rpc: program %d version %d has procedure %d already", s.program.Number, s.program.Version, proc))
 	}
 	bound := -1
 	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
 		bound = min(r.XDRMaxSize(), math.MaxInt32) + largestHead
 	}
-	null := proc == 0 && isVoid(args) && isVoid(results)
-	if proc == 0 && !null && !slices.Contains(s.program.Idempotent, 0) {
-		delete(s.idempotent, 0)
-	}
-	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), null: null, serve: serve}
+	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), serve: serve}
 	s.setBound(proc, bound)
-}
-
-// isVoid reports whether a value is of XDR's type void.
-func isVoid(v xdr.Value) bool {
-	_, ok := v.(*oncrpc.Void)
-	return ok
 }
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
@@ -161,7 +154,7 @@ type Value[T any] interface {
 // Handle panics if the Service has the procedure already.
 func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R) error) {
 	pool := newPool[A, R]()
-	s.add(proc, PA(new(A)), PR(new(R)), func(p *pooledRequest) {
+	s.add(proc, PR(new(R)), func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
 		err := p.guard(func() error {
@@ -184,7 +177,7 @@ func Handle[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(
 // caller gets SYSTEM_ERR, and what f has started must not use args any more.
 func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f func(r *Request, args *A, res *R, answer func(error))) {
 	pool := newPool[A, R]()
-	s.add(proc, PA(new(A)), PR(new(R)), func(p *pooledRequest) {
+	s.add(proc, PR(new(R)), func(p *pooledRequest) {
 		v := pool.Get().(*values[A, R])
 		p.values = v
 		if err := p.guard(func() error { return p.arguments(PA(&v.args)) }); err != nil {

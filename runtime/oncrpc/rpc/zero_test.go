@@ -3,7 +3,6 @@ package rpc_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
@@ -13,20 +12,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// Only a procedure 0 without arguments and results is the null procedure (RFC 5531 §12.1). Another
-// one is like the rest: Allow is asked, and its replies are kept.
-func TestProcedureZeroWithArgumentsIsOrdinary(t *testing.T) {
-	for _, null := range []bool{true, false} {
-		t.Run(fmt.Sprintf("null %t", null), func(t *testing.T) {
+// Only the procedure 0 of NewService is the null procedure (RFC 5531 §12.1). One that was added is
+// like the others, with arguments or without: Allow is asked, and its replies are kept.
+func TestAddedProcedureZeroIsOrdinary(t *testing.T) {
+	for _, added := range []string{"none", "void", "with arguments"} {
+		t.Run(added, func(t *testing.T) {
 			w := newWorld(t, "mem")
-			svc := rpc.NewService(storeV1)
-			ran := 0
-			if null {
+			svc, null, ran := rpc.NewService(storeV1), added == "none", 0
+			call := func(c *rpc.Client) error { return c.Call(context.Background(), 0, nil, nil, nil) }
+			switch added {
+			case "void":
 				rpc.Handle(svc, 0, func(*rpc.Request, *oncrpc.Void, *oncrpc.Void) error { ran++; return nil })
-			} else {
+			case "with arguments":
 				rpc.Handle(svc, 0, func(_ *rpc.Request, _ *store.ReadArgs, _ *store.ReadRes) error { ran++; return nil })
+				call = func(c *rpc.Client) error {
+					return c.Call(context.Background(), 0, new(store.ReadArgs), new(store.ReadRes), nil)
+				}
 			}
-			svc.Allow = func(*rpc.Request) error { return oncrpc.Refused(oncrpc.AuthStatTooWeak) }
 			h := rpc.NewHandler(nil, svc)
 			cache := replycache.New(h, nil)
 			if h.IsNull(store.Program, 1) != null || cache.IsNull(store.Program, 1) != null || h.Idempotent(store.Program, 1, 0) != null {
@@ -35,18 +37,47 @@ func TestProcedureZeroWithArgumentsIsOrdinary(t *testing.T) {
 			if !h.IsNull(store.Program, 9) || !h.IsNull(7, 1) {
 				t.Error("a procedure 0 that does not exist is not null")
 			}
+			svc.Allow = func(*rpc.Request) error { return oncrpc.Refused(oncrpc.AuthStatTooWeak) }
 			w.serve(h, nil)
 			c := rpc.NewClient(w.dial(nil), storeV1, nil)
-			var err error
-			if null {
-				err = c.Call(context.Background(), 0, nil, nil, nil)
-			} else {
-				err = c.Call(context.Background(), 0, new(store.ReadArgs), new(store.ReadRes), nil)
-			}
-			if refused := errors.Is(err, oncrpc.ErrAuth); refused == null || (ran == 1) != null {
+			if err := call(c); errors.Is(err, oncrpc.ErrAuth) == null || ran != 0 {
 				t.Errorf("executed %d times: %v", ran, err)
 			}
+			svc.Allow = nil
+			if err := call(c); err != nil || (ran == 1) == null {
+				t.Errorf("allowed: executed %d times: %v", ran, err)
+			}
 		})
+	}
+}
+
+// A second procedure 0 is refused like a second procedure of another number, and an idempotent one
+// is so declared.
+func TestProcedureZeroIsAddedOnce(t *testing.T) {
+	svc := rpc.NewService(storeV1)
+	svc.Idempotent(0)
+	void := func(*rpc.Request, *oncrpc.Void, *oncrpc.Void) error { return nil }
+	rpc.Handle(svc, 0, void)
+	if h := rpc.NewHandler(nil, svc); !h.Idempotent(store.Program, 1, 0) || h.IsNull(store.Program, 1) {
+		t.Error("a declared procedure 0 is not idempotent, or it is null")
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a second procedure 0 was added")
+		}
+	}()
+	rpc.Handle(svc, 0, void)
+}
+
+// Procedure 0 of a Handler that does not know the null procedure is not exempt.
+func TestUnknownProcedureZeroIsNotNull(t *testing.T) {
+	h := oncrpc.HandlerFunc(func(*oncrpc.Request) {})
+	if oncrpc.IsNull(h, store.Program, 1) {
+		t.Error("procedure 0 of a HandlerFunc is null")
+	}
+	next := rpc.NewHandler(&rpc.HandlerConfig{Next: h}, newService())
+	if oncrpc.IsNull(next, 7, 1) || !oncrpc.IsNull(next, store.Program, 1) {
+		t.Error("a Handler does not ask Next")
 	}
 }
 

@@ -70,7 +70,9 @@ func (b *Backchannel) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Repl
 func (b *Backchannel) Close() { b.bound.Close() }
 
 // acquire implements source.
-func (b *Backchannel) acquire(ctx context.Context) (*Conn, error) { return b.bound.Acquire(ctx) }
+func (b *Backchannel) acquire(ctx context.Context, _ bool) (*Conn, error) {
+	return b.bound.Acquire(ctx)
+}
 
 // release implements source.
 func (*Backchannel) release(*Conn) {}

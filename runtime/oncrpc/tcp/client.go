@@ -40,7 +40,8 @@ type ClientConfig struct {
 	// DialFailures is the number of failures to connect through which a Call waits. If zero, a Call
 	// waits through no failure before the first connection, unless WaitForServer is set; once a
 	// connection was made, only the context of the Call limits the wait. If negative, a Call fails
-	// with the first failure, and at once during a pause.
+	// with the first failure, and at once during a pause. A Call that is sent again waits through
+	// the pause that the loss of its connection began (Retransmits).
 	DialFailures int
 
 	// WaitForServer makes Calls wait for the first connection as they do for later ones, for
@@ -209,7 +210,9 @@ func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, er
 }
 
 // acquire implements source.
-func (c *Client) acquire(ctx context.Context) (*Conn, error) { return c.pool.Acquire(ctx) }
+func (c *Client) acquire(ctx context.Context, again bool) (*Conn, error) {
+	return c.pool.Acquire(ctx, again)
+}
 
 // release implements source.
 func (c *Client) release(conn *Conn) { c.pool.Release(conn) }

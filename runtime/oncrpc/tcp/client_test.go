@@ -445,6 +445,25 @@ func TestNoDialFailures(t *testing.T) {
 	})
 }
 
+// DialFailures does not turn off Retransmits: a Call whose connection was lost is sent again, the
+// first of a connection too, whose loss begins a pause.
+func TestLostCallIsSentAgainWithAnyDialFailures(t *testing.T) {
+	for _, most := range []int{0, 3, -1} {
+		for _, before := range []answer{closes, once} {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{answers: []answer{before, serves}}
+				c := newClient(t, p, tcp.ClientConfig{DialFailures: most, MinBackoff: time.Second})
+				defer c.Close()
+				double(t, c)
+				double(t, c)
+				if st := c.Stats(); st.Connects != 2 || before == closes && st.Retransmissions != 1 {
+					t.Errorf("DialFailures %d: %+v", most, st)
+				}
+			})
+		}
+	}
+}
+
 // A Client connects again and continues when the server restarts at the same address.
 func TestServerRestarts(t *testing.T) {
 	s := listen(t, newService(), nil)

@@ -13,8 +13,8 @@ import (
 // source provides connections to make Calls on: a Client or a Backchannel.
 type source interface {
 	// acquire returns a connection that is up. It waits for one, or returns an error with the
-	// reason.
-	acquire(ctx context.Context) (*Conn, error)
+	// reason. again says that the Call was on a connection that was lost.
+	acquire(ctx context.Context, again bool) (*Conn, error)
 
 	// release is called when the Call no longer uses the connection.
 	release(*Conn)
@@ -33,8 +33,8 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 	}
 	tries := machine.Tries{Losses: losses}
 	sent := false // the Message that call has now, at least in part
-	for {
-		c, err := src.acquire(ctx)
+	for further := false; ; further = true {
+		c, err := src.acquire(ctx, further)
 		if err != nil {
 			return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
 		}

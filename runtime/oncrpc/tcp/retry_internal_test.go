@@ -37,7 +37,7 @@ type listed struct {
 
 var errNoMore = errors.New("no further connection")
 
-func (l *listed) acquire(context.Context) (*Conn, error) {
+func (l *listed) acquire(context.Context, bool) (*Conn, error) {
 	if len(l.conns) == 0 {
 		return nil, errNoMore
 	}

@@ -109,6 +109,21 @@ func TestClientSendsAgain(t *testing.T) {
 	}
 }
 
+// DialFailures does not turn off Retransmits, although the loss of a connection without a reply
+// begins a pause.
+func TestLostCallIsSentAgainWithAnyDialFailures(t *testing.T) {
+	rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
+		breaks(w, 2, true)
+		c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{DialFailures: -1, MinBackoff: time.Millisecond})
+		if _, err := c.Call(context.Background(), rpctest.WriteCall(c.XID(), 0, rdmaiotest.Pattern(100, 1))); err != nil {
+			t.Error(err)
+		}
+		if s := c.Stats(); s.Retransmissions != 2 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
 // A server that closes the connection at each Call does so as often as Retransmits allows; the
 // error reports that the Call may have run.
 func TestClientGivesUpAfterRetransmits(t *testing.T) {
