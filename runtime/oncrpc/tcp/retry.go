@@ -54,11 +54,11 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 			return reply, err
 		}
 		sent = ce.MayHaveRun
-		further := tries.Failed(machine.TryFailure{
+		retried := tries.Failed(machine.TryFailure{
 			MayHaveRun: ce.MayHaveRun, Up: c.Err() == nil,
 			Lasting: ctx.Err() != nil || errors.Is(err, oncrpc.ErrMessage) || errors.Is(err, ErrTLS),
 		})
-		if ce.MayHaveRun = tries.MayHaveRun(); !further {
+		if ce.MayHaveRun = tries.MayHaveRun(); !retried {
 			return nil, ce
 		}
 	}
