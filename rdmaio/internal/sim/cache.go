@@ -1,73 +1,144 @@
 package sim
 
 import (
+	"context"
 	"encoding/binary"
-	"hash/maphash"
+	"fmt"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 )
 
-// The reply cache of the servers follows the rules of replycache.New. Two Calls are the same
-// if their XIDs and bytes are, whichever RPC of the simulation they belong to. A repeated Call
-// waits while the first one is in progress. A Call of another connection is answered from the cache
-// only when that connection is closed.
-
-// callKey identifies a Call at a server.
-type callKey struct {
-	server int
-	xid    uint32
-	sum    uint64
+// service is the handler of one side: the product's reply cache before the simulation's procedures,
+// or these alone.
+//
+//	serve ──> oncrpc.Request ──> replycache ──> execute ──> replycache ──> responder ──> engine
+//	                                └── from the cache ──────────────────────────┘
+type service struct {
+	handler oncrpc.Handler
+	cache   *replycache.Cache // or nil
+	open    map[*oncrpc.Request]*responder
 }
 
-// cached is a Call that was executed or is being executed.
-type cached struct {
-	key  callKey
-	from *end // the connection that it came on last
-	done bool
-}
-
-// replies are the reply caches of the servers.
-type replies struct {
-	cache map[callKey]*cached
-	seed  maphash.Seed
-}
-
-func newReplies() replies { return replies{make(map[callKey]*cached), maphash.MakeSeed()} }
-
-// retryAfter is the time that a repeated Call waits before the server looks for the first one
-// again.
-const retryAfter = time.Millisecond
-
-// lookUp answers a Call from the cache, or executes it.
-func (e *end) lookUp(q *engine.Request, p *rpc) {
-	w := e.w
-	key := callKey{e.i, binary.BigEndian.Uint32(q.Message), maphash.Bytes(w.replies.seed, strip(q.Message, q.Padding, len(p.msg)))}
-	c := w.replies.cache[key]
-	switch {
-	case e.gone: // the reply could not be sent
-		e.answer(q, engine.Answer{Drop: true})
-	case c == nil:
-		c = &cached{key: key, from: e}
-		w.replies.cache[key] = c
-		e.execute(q, p, c)
-	case !c.done, c.from != e && !c.from.gone:
-		w.note("%s: RPC %d waits for the one before it", e.name, p.tag)
-		w.after(retryAfter, e.name+" looks again", func() { e.lookUp(q, p) })
-	default:
-		c.from = e
-		w.tally.fromCache++
-		w.after(w.soon(), e.name+" answers from its cache", func() { e.answer(q, e.shape(q, p)) })
+// newServices returns the handlers of both sides. They are the same for all connections.
+func (w *world) newServices() (list [2]service) {
+	for i := range list {
+		s := service{open: make(map[*oncrpc.Request]*responder)}
+		s.handler = oncrpc.HandlerFunc(func(r *oncrpc.Request) { s.open[r].execute() })
+		if w.draw.cache {
+			s.cache = replycache.New(s.handler, w.cfg.Bugs.cache())
+			s.handler = s.cache
+		}
+		list[i] = s
 	}
+	return list
 }
 
-// finish notes that a Call was executed. Without keep there is no reply, so the entry is removed.
-func (c *cached) finish(w *world, keep bool) {
-	switch {
-	case c == nil:
-	case keep:
-		c.done = true
-	default:
-		delete(w.replies.cache, c.key)
+// fromCache returns the number of Calls that were answered from a cache.
+func (w *world) fromCache() (n int) {
+	for _, s := range w.services {
+		if s.cache != nil {
+			st := s.cache.Stats()
+			n += int(st.Hits + st.Waited)
+		}
 	}
+	return n
 }
+
+// responder is the carrier's side of a Call that an end serves.
+type responder struct {
+	oncrpc.Responder // the rest is not called
+	e                *end
+	q                *engine.Request
+	p                *rpc
+	request          *oncrpc.Request
+}
+
+// pass passes a Call to the handler of its side.
+func (e *end) pass(q *engine.Request, p *rpc, message []byte) {
+	r := &responder{e: e, q: q, p: p}
+	r.request = &oncrpc.Request{Message: message, Responder: r}
+	s := &e.w.services[e.i]
+	s.open[r.request] = r
+	s.handler.ServeRPC(r.request)
+}
+
+// Conn implements oncrpc.Responder.
+func (r *responder) Conn() oncrpc.Conn { return &r.e.conn }
+
+// Context implements oncrpc.Responder.
+func (*responder) Context() context.Context { return context.Background() }
+
+// Reply implements oncrpc.Responder.
+func (r *responder) Reply(m oncrpc.Message, done func(error)) {
+	reply := m.Inline
+	r.later(" answers", done, func() engine.Answer { return r.e.shape(r.q, r.p, reply) })
+}
+
+// Drop implements oncrpc.Responder.
+func (r *responder) Drop(done func(error)) {
+	r.later(" drops", done, func() engine.Answer {
+		if !r.e.gone {
+			r.e.dropped = true
+		}
+		return engine.Answer{Drop: true}
+	})
+}
+
+// later passes the engine an answer: the engine may be in a step now.
+func (r *responder) later(how string, done func(error), answer func() engine.Answer) {
+	e := r.e
+	e.w.after(e.w.soon(), e.name+how, func() {
+		delete(e.w.services[e.i].open, r.request)
+		e.answer(r.q, answer())
+		if done != nil {
+			done(nil)
+		}
+	})
+}
+
+// Serve implements oncrpc.Responder. Goroutines call it.
+func (r *responder) Serve(h oncrpc.Handler) {
+	w := r.e.w
+	w.inbox.put(r.p.tag<<8|uint64(r.e.link.number&0xff), r.e.name+" serves again", func() {
+		w.tally.again++
+		h.ServeRPC(r.request)
+	})
+}
+
+// conn is an end as its handlers see it.
+type conn struct {
+	oncrpc.Conn // the rest is not called
+	e           *end
+	done        chan struct{} // closed when the end is gone
+}
+
+// RemoteAddr implements oncrpc.Conn: all connections of the client come from one host.
+func (c *conn) RemoteAddr() string { return fmt.Sprintf("192.0.2.1:%d", 1000+c.e.link.number) }
+
+// Peer implements oncrpc.Conn.
+func (c *conn) Peer() oncrpc.Peer { return oncrpc.Peer{Addr: c.RemoteAddr()} }
+
+// Done implements oncrpc.Conn.
+func (c *conn) Done() <-chan struct{} { return c.done }
+
+// Err implements oncrpc.Conn.
+func (c *conn) Err() error { return c.e.err }
+
+// prober is a conn that can find out whether its peer is there.
+type prober struct{ *conn }
+
+// Probe implements oncrpc.Prober: a peer that does not answer is gone.
+func (c prober) Probe(limit time.Duration) {
+	e := c.e
+	e.w.after(time.Duration(e.w.rng.Int64N(int64(limit)+1)), e.name+" probed", func() {
+		if e.link.broken && !e.gone {
+			e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
+		}
+	})
+}
+
+// resultOf returns the number of the execution that a reply comes from.
+func resultOf(reply []byte) uint64 { return binary.BigEndian.Uint64(reply[16:]) }

@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v1"
 )
@@ -30,12 +31,15 @@ const (
 	Pad                      // a message gets the padding of the draft
 	RefusePost               // a provider refuses a post from some request on
 	Resize                   // the ends negotiate another inline size for one direction
+	Vanish                   // the network carries nothing any more, and each end notices late
+	NoDial                   // an attempt to connect fails
+	LateTimer                // a timer fires late
 	Faults                   // number of kinds
 )
 
 var faultNames = [Faults]string{
 	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
-	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize",
+	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer",
 }
 
 // String returns the name of the fault.
@@ -46,22 +50,8 @@ type Config struct {
 	Seed uint64
 	RPCs int // made by the client; the server makes a third of that
 
-	// Sabotage, if not nil, changes messages on their way, to test the oracles.
-	Sabotage func(*Message)
-
-	// Unflushed simulates a bug of the provider, to test the oracles: after a flushed request
-	// others succeed.
-	Unflushed bool
-
-	// ReleaseEarly simulates a bug of the engine, to test the oracles: it releases a handler's
-	// memory when the reply is handed over.
-	ReleaseEarly bool
-}
-
-// Message is a message that Config.Sabotage may change.
-type Message struct {
-	Bytes []byte
-	Copy  bool // deliver it twice
+	// Bugs are mistakes that the oracles must find.
+	Bugs Bugs
 }
 
 // Result is the result of a simulation.
@@ -73,7 +63,10 @@ type Result struct {
 	Outcomes  map[string]int // number of RPCs by outcome
 	Time      time.Duration  // of the simulated clock
 	Links     int            // connections made
+	Most      int            // the largest number at a time
 	FromCache int            // Calls answered from a reply cache
+	Again     int            // Calls that a cache has held back and served later
+	Client    machine.Stats  // of the client's connections
 
 	Version  int  // of the connections; 0: the ends have no common version
 	FellBack bool // from version 2 to version 1
@@ -102,6 +95,27 @@ type draw struct {
 	follows       [2]bool // the side follows the draft: engine.Config.Legacy
 	legacy        bool    // both do, so replies may have read chunks
 	lends         [2]bool // the side's provider lends the memory of its Receives
+	rules         rules
+}
+
+// rules are the choices for the client's connections.
+type rules struct {
+	connections  int
+	dialFailures int // negative: no limit
+	waits        bool
+	idle, stuck  time.Duration
+}
+
+// newRules makes the choices for the client's connections.
+func newRules(r *rand.Rand) rules {
+	c := rules{
+		connections: 1 + r.IntN(3), dialFailures: []int{-1, -1, 0, 3}[r.IntN(4)], waits: r.IntN(2) == 0,
+		stuck: time.Duration(4+r.IntN(8)) * time.Second,
+	}
+	if r.IntN(2) == 0 {
+		c.idle = time.Duration(1+r.IntN(4000)) * time.Millisecond
+	}
+	return c
 }
 
 // newDraw makes the choices for a run.
@@ -113,7 +127,7 @@ func newDraw(r *rand.Rand) draw {
 		}
 	}
 	// These end a connection, so they are rare.
-	for _, f := range []Fault{Break, CloseClient, CloseServer, Stall, RefusePost} {
+	for _, f := range []Fault{Break, CloseClient, CloseServer, Stall, RefusePost, Vanish} {
 		d.rate[f] *= 0.05
 	}
 	for i := range 2 {
@@ -148,6 +162,7 @@ func newDraw(r *rand.Rand) draw {
 		d.follows[r.IntN(2)] = true
 	}
 	d.lends = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
+	d.rules = newRules(r)
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {
 		d.reverseChunks = false // an RDMA_NOMSG with read chunks could be either

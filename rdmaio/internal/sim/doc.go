@@ -1,12 +1,16 @@
-// Package sim runs both ends of RPC-over-RDMA connections over a simulated network. The ends are
-// the product's own engines. One loop takes events from a queue, ordered by virtual time and a
-// seed. Thousands of RPCs with random shapes are made in both directions, while connections break,
-// close and stall, callers cancel, memory runs out, posts are refused, and handlers are slow,
-// refuse or do not answer. The ends negotiate sizes by the private data of RFC 8797, which one of
-// them may not send, and may negotiate others while Calls are in progress. In a third of the runs
-// both ends follow the draft (engine.Config.Legacy): replies have read chunks, acknowledged by
-// RDMA_DONE, and messages have padding. In some runs only one end does. The same seed gives the
-// same run, to the last event, on any machine: Result.Trace is a hash of all events.
+// Package sim runs both ends of RPC-over-RDMA connections over a simulated network, on one clock
+// and one queue of events. The ends are the product's own engines. The client's connections are
+// made, replaced and shared by its own machine (internal/reconnect/machine), which also decides
+// whether a Call is made again. The servers have its reply cache (replycache). One loop takes
+// events from a queue, ordered by virtual time and a seed. Thousands of RPCs with random shapes are
+// made in both directions over several connections at a time, while connections break, close, stall
+// and vanish, dialling fails, timers are late, callers cancel, memory runs out, posts are refused,
+// and handlers are slow, refuse or do not answer. The ends negotiate sizes by the private data of
+// RFC 8797, which one of them may not send, and may negotiate others while Calls are in progress.
+// In a third of the runs both ends follow the draft (engine.Config.Legacy): replies have read
+// chunks, acknowledged by RDMA_DONE, and messages have padding. In some runs only one end does. The
+// same seed gives the same run, to the last event, on any machine: Result.Trace is a hash of all
+// events.
 //
 // In half of the runs an end has version 2, alone or with version 1, in any order of preference.
 // The connections of such a run have version 2, or version 1, perhaps after the client has fallen
@@ -25,23 +29,27 @@
 //     which accesses may be late: those for a cancelled Call (R285, R289, R290);
 //   - each message arrives as it was made, in any shape, and each result in the memory offered for
 //     it. No byte of a buffer's old contents is sent (R63, R66, R84, R314);
-//   - each Call has one result, which agrees with the server: the Call was executed at
-//     most once with a reply cache, and not at all if the error says so (R284, R286, R288);
+//   - no history of executions breaks a promise of the stack (package history): each Call returns
+//     once, with the result of an execution, was executed at most once with a reply cache, and not
+//     at all if its error says so (R284, R286, R288);
 //   - a Call is busy at its server only while there is a Request for it (R135). A handler's memory
 //     is free when its Request is released: it is filled with poison then, which must not be sent;
 //   - each Request is released, each key is invalidated, and once there are no more faults all
 //     Calls end in bounded time.
 //
-// The servers' reply cache identifies a Call by its XID and bytes, as replycache.New does, and
-// not by the simulation's RPC. So a Call that is sent again with other bytes is executed twice, and
-// that is reported.
+// The reply cache has goroutines, which hold back Calls. So a run is in a bubble of package
+// synctest. The goroutines have its clock, run only while the loop waits, and come back through the
+// loop's queue, in an order that does not depend on the scheduler (inbox).
 //
-// A fault that never happens proves nothing: Result.Fired counts each kind.
+// A fault that never happens proves nothing: Result.Fired counts each kind. An oracle that never
+// reports anything proves nothing either: Bugs has mistakes that a run can have, and a test finds
+// each of them within a number of seeds.
 //
-// These parts of the product do not run here: extensions, host authentication, several connections
-// of a client (rdmaio.ClientConfig.Connections), memory on demand (verbs.OnDemand), a caller that
-// reads from the stream itself (rdmaio/lone.go), the driver, redialling and the retransmission of
-// package rdmaio, and package replycache. The tests of these packages cover them.
+// These parts of the product do not run here: the goroutines of the driver, a caller that reads
+// from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They wait
+// for asynchronous Calls. Neither do extensions, host authentication, memory on demand
+// (verbs.OnDemand), a Call whose shape the peer has refused (rdmaio/resend.go), and the memory of
+// versions. The tests of these packages cover them.
 //
 // A trace is the same for the same seed and the same source. It changes whenever the engine posts
 // other requests, and whenever the simulation makes other random choices, as with a new fault, a

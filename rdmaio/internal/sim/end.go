@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
@@ -25,7 +26,12 @@ type end struct {
 	port     port
 	mem      memory
 	timer    time.Duration
-	gone     bool // it is disconnected, and accesses no memory
+	gone     bool  // it is disconnected, and accesses no memory
+	err      error // why
+	dialled  bool  // the client may use it
+	calls    int   // that this side makes at a time at most
+	credits  int   // after the last step
+	conn     conn
 	heard    bool // a message was received
 	account  account
 	account2 account2
@@ -38,14 +44,16 @@ type end struct {
 var names = [2]string{"client", "server"}
 
 // newLink makes a connection and its ends.
-func (w *world) newLink() {
-	l := &link{w: w}
+func (w *world) newLink() *link {
 	w.tally.links++
-	w.link = l
+	l := &link{w: w, number: w.tally.links, carried: make(map[uint64]bool)}
+	w.links = append(w.links, l)
+	w.tally.most = max(w.tally.most, w.linksUp())
 	for i := range 2 {
 		l.ends[i] = w.newEnd(l, i)
 	}
 	l.ends[0].peer, l.ends[1].peer = l.ends[1], l.ends[0]
+	w.ends = append(w.ends, l.ends[:]...)
 	l.inline = w.draw.inline
 	said := [2][]byte{w.private(0), w.private(1)}
 	for i, e := range l.ends {
@@ -54,6 +62,18 @@ func (w *world) newLink() {
 	if w.versions.mixed {
 		l.ends[0].step(engine.Event{Kind: engine.EventOpen})
 	}
+	w.resume(1)
+	return l
+}
+
+// linksUp returns the number of connections that are up at the client.
+func (w *world) linksUp() (n int) {
+	for _, l := range w.links {
+		if l.ends[0] == nil || !l.ends[0].gone {
+			n++
+		}
+	}
+	return n
 }
 
 // newEnd makes the end of side i.
@@ -64,12 +84,13 @@ func (w *world) newEnd(l *link, i int) *end {
 		serves = 0
 	}
 	e := &end{
-		w: w, i: i, link: l, name: names[i], mem: newMemory(w, names[i]), requests: make(map[*engine.Request]bool),
+		w: w, i: i, link: l, name: fmt.Sprintf("%s %d", names[i], l.number), calls: calls, mem: newMemory(w, names[i]), requests: make(map[*engine.Request]bool),
 		account: account{
 			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool),
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
 		},
 	}
+	e.conn = conn{e: e, done: make(chan struct{})}
 	cfg := engine.Config{
 		Role: engine.Role(i), Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
 		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.follows[i], DoneTimeout: doneTimeout,
@@ -155,9 +176,16 @@ func (e *end) step(events ...engine.Event) {
 		e.faults = s.FaultyMessages + s.CallsOverCredit
 		e.w.fail("%v reports a fault of a peer that made none: %+v", e.name, s)
 	}
+	if e.i == 0 && !e.dialled && !e.gone && f.Version != nil {
+		e.w.redial.dialled(e)
+	}
+	if n := e.eng.Credits(); e.i == 0 && n > e.credits {
+		e.w.redial.room()
+	}
+	e.credits = e.eng.Credits()
 	if f.Deadline > 0 && (e.timer <= e.w.now || f.Deadline < e.timer) {
 		e.timer = f.Deadline
-		e.w.after(f.Deadline-e.w.now, e.name+" timer", func() {
+		e.w.after(f.Deadline-e.w.now+e.w.late(), e.name+" timer", func() {
 			if !e.gone {
 				e.step(append(e.port.look(), engine.Event{Kind: engine.EventTimer})...)
 			}
@@ -179,7 +207,8 @@ func (e *end) tolerated() uint64 {
 
 // end disconnects.
 func (e *end) end(why error) {
-	e.gone = true
+	e.gone, e.err = true, why
+	close(e.conn.done)
 	e.port.close()
 	e.w.note("%s ends: %v", e.name, why)
 	l := e.link
@@ -198,8 +227,9 @@ func (e *end) end(why error) {
 			}
 		})
 	}
-	if e.peer.gone {
-		e.w.after(time.Duration(1+e.w.rng.IntN(50))*time.Millisecond, "reconnect", e.w.newLinkIfNeeded)
+	e.w.log.lost(e)
+	if e.i == 0 {
+		e.w.redial.ended(e)
 	}
 }
 

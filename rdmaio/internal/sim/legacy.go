@@ -22,7 +22,7 @@ func (d *draw) mayOfferReadChunks(p *rpc) bool { return d.legacy && p.from == 0 
 
 // offerReadChunks plans a reply with a read chunk for each span of p.back, and one at position zero
 // for the rest if that does not fit inline.
-func (e *end) offerReadChunks(q *engine.Request, p *rpc) (a engine.Answer) {
+func (e *end) offerReadChunks(q *engine.Request, p *rpc, reply []byte) (a engine.Answer) {
 	p.byReadChunks = true
 	give := func(position int, data []byte) {
 		r := e.mem.register(e.mem.give(q, data), verbs.AccessRemoteRead)
@@ -31,14 +31,14 @@ func (e *end) offerReadChunks(q *engine.Request, p *rpc) (a engine.Answer) {
 			a.Reads = append(a.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
 		})
 	}
-	rest := without(p.want, p.back)
+	rest := without(reply, p.back)
 	if header.PrefixSize+q.Lists.Size()+24*3*len(p.back)+len(rest) > e.link.inline[e.i] {
 		give(0, rest)
 	} else {
 		a.Payload = [][]byte{rest}
 	}
 	for _, c := range p.back {
-		give(c.at, p.want[c.at:c.at+c.n])
+		give(c.at, reply[c.at:c.at+c.n])
 	}
 	return a
 }

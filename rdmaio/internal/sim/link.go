@@ -15,12 +15,14 @@ var errBroken = errors.New("sim: the connection is broken")
 
 // link is one connection.
 type link struct {
-	w      *world
-	ends   [2]*end
-	broken bool
-	inline [2]int        // current inline size of each side's messages, in bytes
-	stuck  time.Duration // no request is carried out before
-	noDone bool          // RDMA_DONE was lost
+	w       *world
+	number  int             // from 1
+	carried map[uint64]bool // tags of the RPCs that were on it
+	ends    [2]*end
+	broken  bool
+	inline  [2]int        // current inline size of each side's messages, in bytes
+	stuck   time.Duration // no request is carried out before
+	noDone  bool          // RDMA_DONE was lost
 }
 
 // parse parses a message that this end sends.
@@ -99,7 +101,7 @@ func (e *end) move() {
 		if e.w.chance(Resize) {
 			e.w.after(0, "resize", l.resize)
 		}
-		for _, f := range []Fault{Break, CloseClient, CloseServer} {
+		for _, f := range []Fault{Break, CloseClient, CloseServer, Vanish} {
 			if e.w.chance(f) {
 				l.endBy(f)
 				return
@@ -134,8 +136,8 @@ func (e *end) carry(s *send) bool {
 	}
 	e.w.clean(mem)
 	m := Message{Bytes: append([]byte(nil), mem...)}
-	if e.w.cfg.Sabotage != nil {
-		e.w.cfg.Sabotage(&m)
+	if e.w.cfg.Bugs.Sabotage != nil {
+		e.w.cfg.Bugs.Sabotage(&m)
 	}
 	msg := e.parse(m.Bytes)
 	if msg.kind == isDone && e.w.chance(NoDone) {
@@ -253,6 +255,30 @@ func (l *link) endBy(f Fault) {
 		l.ends[0].step(engine.Event{Kind: engine.EventClose, Err: errClosed})
 	case CloseServer:
 		l.ends[1].step(engine.Event{Kind: engine.EventClose, Err: errClosed})
+	case Vanish:
+		l.vanish()
+	}
+}
+
+// peerTimeout is the longest time in which a provider notices that its peer has vanished.
+const peerTimeout = 30 * time.Second
+
+// vanish makes the network carry nothing any more. Each end notices soon or late.
+func (l *link) vanish() {
+	if l.broken {
+		return
+	}
+	l.broken = true
+	for _, e := range l.ends {
+		d := l.w.soon()
+		if l.w.rng.IntN(3) > 0 {
+			d = time.Duration(l.w.rng.Int64N(int64(peerTimeout)))
+		}
+		l.w.after(d, e.name+" notices", func() {
+			if !e.gone {
+				e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
+			}
+		})
 	}
 }
 
@@ -272,7 +298,7 @@ func (l *link) breakNow() {
 		for i := range e.port.sq { // as with verbs: by flushed requests
 			if e.w.rng.IntN(2) == 0 && e.port.sq[i].wr.Flags&verbs.SendSignaled != 0 {
 				e.complete(verbs.WC{WRID: e.port.sq[i].wr.WRID, Status: status})
-				if e.w.cfg.Unflushed {
+				if e.w.cfg.Bugs.Unflushed {
 					status = verbs.StatusSuccess
 				}
 			}
@@ -290,8 +316,6 @@ func (e *end) hear() {
 	}
 	e.heard = true
 	if w := e.w; w.versions.mixed && e.i == 1 {
-		for _, p := range w.calls.resume(1) {
-			w.after(w.soon(), e.name+" calls after the client", func() { w.try(p) })
-		}
+		w.resume(1)
 	}
 }

@@ -41,18 +41,23 @@ func (q *queue) Pop() any {
 	return e
 }
 
-// clock has the events to come, in order of their time, and the trace of those that happened.
+// clock has the events to come, in order of their time, and the trace of those that happened. Its
+// time is the time of the bubble in which the simulation runs.
 type clock struct {
 	rng      *rand.Rand
-	now      time.Duration
+	start    time.Time
+	now      time.Duration // since start
 	queue    queue
 	seq      int
+	inbox    inbox
 	trace    hash.Hash
 	events   int
 	failures []string
 }
 
-func newClock(r *rand.Rand) clock { return clock{rng: r, trace: sha256.New()} }
+func newClock(r *rand.Rand) clock {
+	return clock{rng: r, start: time.Now(), trace: sha256.New(), inbox: newInbox()}
+}
 
 // after schedules do.
 func (c *clock) after(d time.Duration, name string, do func()) {
@@ -65,14 +70,16 @@ func (c *clock) soon() time.Duration { return time.Duration(c.rng.IntN(20)) * ti
 
 // next runs the next event. It returns false if the queue is empty.
 func (c *clock) next() bool {
-	if len(c.queue) == 0 {
-		return false
+	for c.inbox.collect(c); len(c.queue) > 0; c.inbox.collect(c) {
+		if c.inbox.sleep(c, c.queue[0].at) {
+			continue // a goroutine of the product has work for the loop
+		}
+		e := heap.Pop(&c.queue).(*event)
+		c.note("%d %s", c.now, e.name)
+		e.do()
+		return true
 	}
-	e := heap.Pop(&c.queue).(*event)
-	c.now = e.at
-	c.note("%d %s", c.now, e.name)
-	e.do()
-	return true
+	return false
 }
 
 // note adds a line to the trace.

@@ -4,15 +4,21 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// headSize is the size in bytes of the head of each Call and Reply here: XID, type, and the RPC's
-// tag.
-const headSize = 16
+// headSize is the size in bytes of a head, with which each Call and Reply begins. A Call has XID,
+// type, version of RPC, program, version and procedure there (RFC 5531 §9), and the RPC's tag. A
+// Reply has the number of the execution before the tag.
+const headSize = 32
+
+// tagOf returns the tag of a message.
+func tagOf(b []byte) uint64 { return binary.BigEndian.Uint64(b[24:]) }
 
 // rpc is one RPC, with its tries over one or more connections.
 type rpc struct {
@@ -29,20 +35,27 @@ type rpc struct {
 	chunk  int      // size of the reply chunk offered; 0: none
 	narrow bool     // the reply or a result does not fit: the RPC is to be refused
 
-	// State of the current try.
+	attempt
+	tries   int
+	again   machine.Tries
+	waits   *machine.Call[*end] // for a connection; nil: it does not
+	givenUp string              // why its caller gave up, or ""
+	sent    bool
+	outcome string
+}
+
+// attempt is the current try to get an RPC executed.
+type attempt struct {
 	call         engine.Call
 	end          *end
 	regions      []*region
 	results      [][]byte
 	reply        []byte
-	lent         []byte // memory of a continued Call
+	lent         []byte        // memory of a continued Call
+	result       uint64        // the execution that the reply comes from
+	since        time.Duration // when it began
 	posted       bool
-	cancelled    bool
 	byReadChunks bool // its reply has read chunks
-
-	tries   int
-	sent    bool
-	outcome string
 }
 
 // span is a part of a message, without its roundup.
@@ -52,6 +65,12 @@ type span struct{ at, n int }
 func message(xid uint32, typ header.MsgType, tag uint64, n int, r *rand.Rand) []byte {
 	b := binary.BigEndian.AppendUint32(make([]byte, 0, n), xid)
 	b = binary.BigEndian.AppendUint32(b, uint32(typ))
+	for _, word := range []uint32{2, 400, 1, uint32(tag % 3)} { // three procedures
+		if typ == header.Reply {
+			word = 0
+		}
+		b = binary.BigEndian.AppendUint32(b, word)
+	}
 	b = binary.BigEndian.AppendUint64(b, tag)
 	for len(b) < n {
 		b = binary.BigEndian.AppendUint32(b, r.Uint32())
@@ -178,7 +197,7 @@ func (e *end) split(r *region, k int, each func(header.Segment)) {
 func (p *rpc) issue(e *end) {
 	w := e.w
 	p.tries++
-	p.end, p.posted, p.cancelled, p.byReadChunks = e, true, false, false
+	p.end, p.posted, p.byReadChunks, p.since = e, true, false, w.now
 	p.regions, p.results, p.reply = p.regions[:0], p.results[:0], nil
 	p.call = engine.Call{XID: p.xid, Owner: p, ReplyTo: poisoned(len(p.want) * w.rng.IntN(2))[:0]}
 	l := &p.call.Lists
@@ -237,6 +256,12 @@ func (p *rpc) check(w *world) {
 	got := strip(c.Reply, c.Padding, len(p.want))
 	if c.LongReply > 0 {
 		got = p.reply[:c.LongReply]
+	}
+	p.result = 0
+	if len(got) >= headSize {
+		p.result = resultOf(got)
+		got = bytes.Clone(got)
+		clear(got[16:24])
 	}
 	if !bytes.Equal(got, p.want) {
 		w.fail("RPC %d: the reply differs: %d bytes, want %d", p.tag, len(got), len(p.want))

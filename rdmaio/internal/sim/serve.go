@@ -2,24 +2,23 @@ package sim
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 var errMemory = errors.New("sim: no memory")
 
-// serve is the handler of both sides. It checks a Call, executes it or finds it in the cache, and
-// answers after a while.
+// serve checks a Call, refuses it or passes it to the handler of this side.
 func (e *end) serve(q *engine.Request) {
 	w := e.w
 	var p *rpc
 	if len(q.Message) >= headSize {
-		p = w.calls.rpcs[binary.BigEndian.Uint64(q.Message[8:])]
+		p = w.calls.rpcs[tagOf(q.Message)]
 	}
 	if p == nil || p.from == e.i || !bytes.Equal(strip(q.Message, q.Padding, len(p.msg)), p.msg) {
 		w.fail("%s: a Call of %d bytes that was never made", e.name, len(q.Message))
@@ -29,41 +28,33 @@ func (e *end) serve(q *engine.Request) {
 	if len(q.Placed) > 0 && q.AssemblySize == 0 {
 		w.fail("%s: chunks without an assembly buffer", e.name)
 	}
-	if w.draw.cache {
-		e.lookUp(q, p)
+	if w.chance(Refuse) {
+		p.narrow = true // it ends like an RPC that does not fit
+		w.after(w.soon(), e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}) })
 		return
 	}
-	e.execute(q, p, nil)
+	e.pass(q, p, strip(q.Message, q.Padding, len(p.msg)))
 }
 
-// execute executes a Call, or makes a fault of the handler. c is its entry in the cache, or nil.
-func (e *end) execute(q *engine.Request, p *rpc, c *cached) {
-	w := e.w
+// execute executes a Call and answers it after a while, or drops it.
+func (r *responder) execute() {
+	w, p, request := r.e.w, r.p, r.request
+	answer := request.Responder // the cache's, if there is one
 	d := w.soon()
-	end := func(how string, keep bool, answer func() engine.Answer) {
-		w.after(d, e.name+how, func() {
-			c.finish(w, keep)
-			e.answer(q, answer())
-		})
-	}
 	switch {
 	case w.chance(Drop):
-		e.dropped = true
-		end(" drops", false, func() engine.Answer { return engine.Answer{Drop: true} })
-		return
-	case w.chance(Refuse):
-		p.narrow = true // it ends like an RPC that does not fit
-		end(" refuses", false, func() engine.Answer { return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}} })
+		w.after(d, r.e.name+" gives up", func() { answer.Drop(nil) })
 		return
 	case w.chance(Slow):
 		d += time.Duration(w.rng.IntN(int(2 * chainTimeout)))
 	}
-	w.calls.executed[p.tag]++
-	end(" answers", true, func() engine.Answer { return e.shape(q, p) })
+	reply := bytes.Clone(p.want)
+	w.log.executed(p, r.e, reply)
+	w.after(d, r.e.name+" has executed", func() { answer.Reply(oncrpc.Message{Inline: reply}, nil) })
 }
 
 // shape plans a reply: inline if it fits, else in the reply chunk, or in read chunks.
-func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
+func (e *end) shape(q *engine.Request, p *rpc, reply []byte) engine.Answer {
 	var a engine.Answer
 	for i, c := range q.Lists.Writes {
 		data := p.fill[i]
@@ -76,22 +67,22 @@ func (e *end) shape(q *engine.Request, p *rpc) engine.Answer {
 			a.Data = append(a.Data, verbs.SGE{MR: &region{bytes: data}, Length: len(data)})
 		}
 	}
-	fits := e.w.versions.prefix()+q.Lists.Size()+len(p.want) <= e.link.inline[e.i]
+	fits := e.w.versions.prefix()+q.Lists.Size()+len(reply) <= e.link.inline[e.i]
 	if !fits && e.w.versions.is2() { // R166: it is continued
-		fits = uint64(len(p.want)) > header.Total(q.Lists.Reply) || e.w.rng.IntN(2) == 0
+		fits = uint64(len(reply)) > header.Total(q.Lists.Reply) || e.w.rng.IntN(2) == 0
 	}
 	if fits {
-		half := len(p.want) / 8 * 4
-		a.Payload = [][]byte{p.want[:half], p.want[half:]}
+		half := len(reply) / 8 * 4
+		a.Payload = [][]byte{reply[:half], reply[half:]}
 		return a
 	}
-	if uint64(len(p.want)) > header.Total(q.Lists.Reply) {
+	if uint64(len(reply)) > header.Total(q.Lists.Reply) {
 		if e.w.draw.mayOfferReadChunks(p) {
-			return e.offerReadChunks(q, p)
+			return e.offerReadChunks(q, p, reply)
 		}
 		return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}
 	}
-	a.Long = verbs.SGE{MR: &region{bytes: p.want}, Length: len(p.want)}
+	a.Long = verbs.SGE{MR: &region{bytes: reply}, Length: len(reply)}
 	return a
 }
 
@@ -112,7 +103,7 @@ func (e *end) answer(q *engine.Request, a engine.Answer) {
 	q.Answer.Long, q.Answer.Data = q.Answer.Data[last], q.Answer.Data[:last]
 	q.Answer.Reads = append(q.Answer.Reads, a.Reads...)
 	e.step(engine.Event{Kind: engine.EventReply, Request: q})
-	if e.w.cfg.ReleaseEarly {
+	if e.w.cfg.Bugs.ReleaseEarly {
 		e.mem.released(q)
 	}
 }

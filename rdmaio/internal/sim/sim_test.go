@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 )
 
 var (
@@ -22,10 +24,11 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	var fired [Faults]int
-	outcomes, links, events, fromCache := make(map[string]int), 0, 0, 0
+	outcomes, links, events, fromCache, again, most := make(map[string]int), 0, 0, 0, 0, 0
+	var clients machine.Stats
 	var seen versionsSeen
 	for s := *seed; s < *seed+uint64(n); s++ {
-		r := Run(Config{Seed: s, RPCs: *rpcs})
+		r := Run(t, Config{Seed: s, RPCs: *rpcs})
 		if len(r.Failures) > 0 {
 			t.Errorf("go test ./rdmaio/internal/sim -run TestSeeds -args -seeds 1 -seed %d -rpcs %d\n\t%s", s, *rpcs, strings.Join(r.Failures, "\n\t"))
 		}
@@ -38,13 +41,27 @@ func TestSeeds(t *testing.T) {
 		links += r.Links
 		events += r.Events
 		fromCache += r.FromCache
+		again += r.Again
+		most = max(most, r.Most)
+		clients.Connects += r.Client.Connects
+		clients.DialFailures += r.Client.DialFailures
+		clients.Lost += r.Client.Lost
+		clients.Stuck += r.Client.Stuck
+		clients.IdleCloses += r.Client.IdleCloses
+		clients.Delayed += r.Client.Delayed
 		seen.add(&r)
 	}
 	seen.report(t, n)
-	if fromCache == 0 && n >= 60 {
-		t.Error("no Call was answered from a reply cache")
+	for what, k := range map[string]int{
+		"Calls answered from a reply cache": fromCache, "Calls that a reply cache held back": again,
+		"connections dropped because they were stuck": int(clients.Stuck), "connections dropped because they were idle": int(clients.IdleCloses),
+		"Calls that waited for a connection with room": int(clients.Delayed), "runs with several connections at a time": most - 1,
+	} {
+		if k == 0 && n >= 60 {
+			t.Errorf("no %s", what)
+		}
 	}
-	t.Logf("%d seeds, %d connections, %d events, %d Calls answered from a cache; RPCs: %v", n, links, events, fromCache, outcomes)
+	t.Logf("%d seeds, %d connections, %d events, %d connections at a time; %d Calls answered from a cache, %d held back; %+v; RPCs: %v", n, links, events, most, fromCache, again, clients, outcomes)
 	for f, k := range fired {
 		t.Logf("%8d x %v", k, Fault(f))
 		if k == 0 && n >= 60 {
@@ -63,11 +80,11 @@ func TestSameSeedSameTrace(t *testing.T) {
 	seen := make(map[string]bool)
 	readChunks := 0
 	for s := range uint64(10) {
-		want := Run(Config{Seed: s, RPCs: 100})
+		want := Run(t, Config{Seed: s, RPCs: 100})
 		readChunks += want.Outcomes["ok by read chunks"]
 		for _, p := range []int{1, 2, 8} {
 			old := runtime.GOMAXPROCS(p)
-			got := Run(Config{Seed: s, RPCs: 100})
+			got := Run(t, Config{Seed: s, RPCs: 100})
 			runtime.GOMAXPROCS(old)
 			if got.Trace != want.Trace || got.Events != want.Events {
 				t.Errorf("seed %d with GOMAXPROCS %d: another run", s, p)
@@ -81,31 +98,6 @@ func TestSameSeedSameTrace(t *testing.T) {
 	if readChunks == 0 {
 		t.Error("no seed follows the draft")
 	}
-}
-
-// A provider that completes a request with success after a flushed one is found: the engine reports
-// that completions are out of order.
-func TestUnflushedIsSeen(t *testing.T) {
-	for s := range uint64(200) {
-		for _, f := range Run(Config{Seed: s, RPCs: 60, Unflushed: true}).Failures {
-			if strings.Contains(f, "out of order") {
-				return
-			}
-		}
-	}
-	t.Error("all seeds passed")
-}
-
-// An engine that releases a handler's memory before the reply is sent is found: poison is sent.
-func TestReleaseEarlyIsSeen(t *testing.T) {
-	for s := range uint64(20) {
-		for _, f := range Run(Config{Seed: s, RPCs: 60, ReleaseEarly: true}).Failures {
-			if strings.Contains(f, "never written") {
-				return
-			}
-		}
-	}
-	t.Error("all seeds passed")
 }
 
 // A network that changes messages is found: the oracles report it.
@@ -127,11 +119,11 @@ func TestSabotageIsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for s := range uint64(20) {
 				n := 0
-				r := Run(Config{Seed: s, RPCs: 60, Sabotage: func(m *Message) {
+				r := Run(t, Config{Seed: s, RPCs: 60, Bugs: Bugs{Sabotage: func(m *Message) {
 					if n++; n >= 20 {
 						do(m)
 					}
-				}})
+				}}})
 				if len(r.Failures) > 0 {
 					return
 				}

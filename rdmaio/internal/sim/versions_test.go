@@ -73,14 +73,14 @@ func TestSabotageOfVersion2IsSeen(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for s := range uint64(60) {
 				n := 0
-				r := Run(Config{Seed: s, RPCs: 60, Sabotage: func(m *Message) {
+				r := Run(t, Config{Seed: s, RPCs: 60, Bugs: Bugs{Sabotage: func(m *Message) {
 					if m.Bytes[7] != 2 {
 						return
 					}
 					if n++; n >= 20 {
 						do(m)
 					}
-				}})
+				}}})
 				if r.Version == 2 && len(r.Failures) > 0 {
 					t.Logf("seed %d: %s", s, r.Failures[0])
 					return

@@ -4,8 +4,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
+	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/history"
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 )
@@ -13,14 +17,22 @@ import (
 // tries is the number of times that an RPC is sent before its caller gives up.
 const tries = 5
 
-// patience is the time that a caller waits for a reply before it closes the connection.
-const patience = 20 * chainTimeout
+// patience is the time after which a caller gives up, and answerTime the longest time in which it
+// must have an answer on a connection that is up.
+const (
+	patience   = answerTime + 2*peerTimeout
+	answerTime = peerTimeout + 10*chainTimeout
+)
 
 // world is the state of a simulation: the random choices of the run, and its parts.
 //
-//	clock ──> events ──> ends of the link: engine, port, memory ──> events
-//	  │                    ▲                     │
-//	trace            calls to be made       calls that ended ──> tally, verdict
+//	clock ──> events ──> ends of links: engine, port, memory ──> events
+//	  │                    ▲     │
+//	trace                  │     └──> services: reply cache, procedures
+//	                       │
+//	           redial: a connection for each RPC
+//	                       ▲
+//	             calls to be made ──> calls that ended ──> log, tally, verdict
 type world struct {
 	clock
 	cfg      Config
@@ -28,37 +40,46 @@ type world struct {
 	versions versions
 	faults   bool // faults may happen
 
-	link    *link
-	ends    []*end // of all connections
-	keys    uint32
-	calls   calls
-	replies replies
-	tally   tally
+	links    []*link // all connections that were made
+	ends     []*end  // of all of them
+	redial   *redial
+	services [2]service
+	keys     uint32
+	calls    calls
+	log      log
+	tally    tally
 }
 
 // tally counts for Result.
 type tally struct {
-	fired     [Faults]int
-	outcomes  map[string]int
-	links     int
-	fromCache int // Calls answered from a cache
-	parts     int // messages that were parts of continued ones
-	cutParts  int // of these, Calls that were cancelled before the last
-	cutOff    int // continued messages without a last part
+	fired    [Faults]int
+	outcomes map[string]int
+	links    int
+	most     int // connections at a time
+	again    int // Calls that a cache has held back
+	parts    int // messages that were parts of continued ones
+	cutParts int // of these, Calls that were cancelled before the last
+	cutOff   int // continued messages without a last part
 }
 
-// Run runs a simulation to its end.
-func Run(cfg Config) Result {
+// Run runs a simulation to its end, in a bubble of package synctest.
+func Run(t *testing.T, cfg Config) (r Result) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) { r = run(cfg) })
+	return r
+}
+
+func run(cfg Config) Result {
 	w := &world{
 		clock: newClock(rand.New(rand.NewPCG(cfg.Seed, 7))), cfg: cfg, faults: true,
-		replies: newReplies(), tally: tally{outcomes: make(map[string]int)},
+		tally: tally{outcomes: make(map[string]int)},
 	}
 	w.draw = newDraw(w.rng)
 	other := rand.New(rand.NewPCG(cfg.Seed, 11))
 	w.versions = drawVersions(other)
 	w.versions.apply(&w.draw, other)
 	w.calls = newCalls(cfg.RPCs, w.draw.credits[1] > 0)
-	w.connect()
+	w.log, w.services, w.redial = newLog(w), w.newServices(), newRedial(w)
 	for from := range 2 {
 		for range min(w.calls.left[from], 2*w.draw.credits[from]) { // more callers than credits
 			w.caller(from)
@@ -78,31 +99,31 @@ func Run(cfg Config) Result {
 		}
 	}
 	w.verdict()
-	return Result{
+	return w.result()
+}
+
+// result returns what the run has seen.
+func (w *world) result() Result {
+	v, t := &w.versions, &w.tally
+	r := Result{
 		Trace: hex.EncodeToString(w.trace.Sum(nil)), Events: w.events, Failures: w.failures,
-		Fired: w.tally.fired, Outcomes: w.tally.outcomes, Time: w.now, Links: w.tally.links, FromCache: w.tally.fromCache,
-		Version: w.versions.number, FellBack: w.versions.fall, Mixed: w.versions.mixed,
-		Ones:  w.versions.is2() && w.ends[0].account2.ceiling == 1 && w.ends[1].account2.ceiling == 1,
-		Parts: w.tally.parts, CutParts: w.tally.cutParts, Broken: w.tally.cutOff,
+		Fired: t.fired, Outcomes: t.outcomes, Time: w.now, Links: t.links, Most: t.most,
+		FromCache: w.fromCache(), Again: t.again, Client: w.redial.machine.Stats(),
+		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
+		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff,
 	}
+	if len(w.ends) > 0 {
+		r.Ones = v.is2() && w.ends[0].account2.ceiling == 1 && w.ends[1].account2.ceiling == 1
+	}
+	return r
 }
 
-// connect makes a connection and sends the waiting RPCs over it.
-func (w *world) connect() {
-	w.newLink()
-	w.ends = append(w.ends, w.link.ends[:]...)
-	for from := range 2 {
-		for _, p := range w.calls.resume(from) {
-			w.after(w.soon(), names[from]+" calls again", func() { w.try(p) })
-		}
+// late returns the time by which a timer is late.
+func (w *world) late() time.Duration {
+	if !w.chance(LateTimer) {
+		return 0
 	}
-}
-
-// newLinkIfNeeded connects if there are RPCs to be made or sent.
-func (w *world) newLinkIfNeeded() {
-	if w.calls.areLeft() {
-		w.connect()
-	}
+	return time.Duration(w.rng.Int64N(int64(chainTimeout)))
 }
 
 // caller makes the next RPC of a caller, if there are more to be made.
@@ -112,57 +133,96 @@ func (w *world) caller(from int) {
 			return
 		}
 		p := w.newRPC(from)
+		p.again = machine.Tries{Losses: tries - 1}
 		w.calls.add(p)
+		w.log.Called(p.tag, names[from])
 		w.try(p)
+		if w.chance(Cancel) {
+			w.after(time.Duration(w.rng.IntN(300))*time.Microsecond, names[from]+" cancels", func() { w.giveUp(p, "cancelled") })
+		}
+		w.after(patience, names[from]+" has no patience", func() { w.giveUp(p, "timed out") })
 	})
 }
 
-// try sends an RPC over the current connection, or lets it wait for the next.
+// try lets an RPC go on with a connection, or wait for one.
 func (w *world) try(p *rpc) {
-	if w.link.broken {
-		w.calls.wait(p)
-		if w.link.ends[0].gone && w.link.ends[1].gone {
-			w.after(time.Millisecond, "reconnect", func() {
-				if w.link.broken && w.link.ends[0].gone && w.link.ends[1].gone {
-					w.newLinkIfNeeded()
-				}
-			})
-		}
+	if p.givenUp != "" {
+		w.finish(p, p.givenUp)
 		return
 	}
-	e := w.link.ends[p.from]
-	// A31: a server does not send first.
-	if (w.versions.is2() || w.versions.fall) && p.from == 1 && !e.heard {
-		w.calls.wait(p)
+	if p.from == 0 {
+		w.redial.acquire(p)
+		return
+	}
+	if e := w.callback(); e != nil {
+		w.start(p, e)
+		return
+	}
+	w.calls.wait(p)
+}
+
+// callback returns the server's end of the latest connection on which the server may call, or nil.
+func (w *world) callback() *end {
+	for i := len(w.links) - 1; i >= 0; i-- {
+		e := w.links[i].ends[1]
+		// A31: a server does not send first.
+		if !e.gone && (e.heard || !w.versions.is2() && !w.versions.fall) {
+			return e
+		}
+	}
+	return nil
+}
+
+// resume lets the RPCs of a side that wait for a connection go on.
+func (w *world) resume(from int) {
+	for _, p := range w.calls.resume(from) {
+		w.after(w.soon(), names[from]+" calls again", func() {
+			if p.outcome == "" {
+				w.try(p)
+			}
+		})
+	}
+}
+
+// start sends an RPC over a connection.
+func (w *world) start(p *rpc, e *end) {
+	if p.givenUp != "" {
+		w.release(p, e)
+		w.finish(p, p.givenUp)
 		return
 	}
 	p.issue(e)
 	w.note("%s: RPC %d, try %d", e.name, p.tag, p.tries)
-	try := p.tries
+	w.log.tried(p, e)
 	e.step(engine.Event{Kind: engine.EventCall, Call: &p.call})
-	if w.chance(Cancel) {
-		w.after(time.Duration(w.rng.IntN(300))*time.Microsecond, e.name+" cancels", func() { w.cancel(p, try) })
-	}
-	w.after(patience, e.name+" has no patience", func() {
-		if !p.posted || p.tries != try || p.end.gone {
-			return
-		}
-		if !e.peer.dropped {
-			w.fail("RPC %d has no answer after %v", p.tag, patience)
-		}
-		// The credit is lost with the dropped Call.
-		p.end.step(engine.Event{Kind: engine.EventClose, Err: errClosed})
-	})
 }
 
-// cancel cancels a try that is in progress.
-func (w *world) cancel(p *rpc, try int) {
-	if p.posted && p.tries == try {
-		p.cancelled = true
-		if s := p.end.account2.out; s.open && s.kind == isCall && s.xid == p.xid {
+// release takes back the connection of an RPC.
+func (w *world) release(p *rpc, e *end) {
+	if p.from == 0 {
+		w.redial.release(e)
+	}
+}
+
+// giveUp makes the caller of an RPC give up.
+func (w *world) giveUp(p *rpc, how string) {
+	if p.outcome != "" || p.givenUp != "" {
+		return
+	}
+	p.givenUp = how
+	switch e := p.end; {
+	case p.posted:
+		if after := w.now - p.since; after > answerTime && !e.link.broken && !e.peer.dropped && !e.link.noDone {
+			w.fail("RPC %d has no answer after %v", p.tag, after)
+		}
+		if s := e.account2.out; s.open && s.kind == isCall && s.xid == p.xid {
 			w.tally.cutParts++
 		}
-		p.end.step(engine.Event{Kind: engine.EventCancel, XID: p.xid, Call: &p.call})
+		e.step(engine.Event{Kind: engine.EventCancel, XID: p.xid, Call: &p.call})
+	case p.waits != nil:
+		w.redial.cancel(p)
+	case p.from == 1 && w.calls.leave(p):
+		w.finish(p, how)
 	}
 }
 
@@ -175,6 +235,7 @@ func (w *world) done(e *end, p *rpc) {
 	}
 	p.posted = false
 	p.sent = p.sent || c.Sent
+	w.release(p, e)
 	copy(p.lent, poisoned(len(p.lent))) // a later use is found
 	p.lent = nil
 	if b := c.ReplyTo[:cap(c.ReplyTo)]; c.Reply == nil && len(b) > 0 {
@@ -185,7 +246,7 @@ func (w *world) done(e *end, p *rpc) {
 		if !r.live && c.Reply != nil && r.key != c.InvalidatedKey {
 			w.fail("RPC %d: key %#x was invalidated by the peer, and the Call does not report it", p.tag, r.key)
 		}
-		r.live, r.cancelled = false, p.cancelled && c.Sent
+		r.live, r.cancelled = false, p.givenUp != "" && c.Sent
 	}
 	var peer *engine.PeerError
 	var size *engine.SizeError
@@ -200,8 +261,8 @@ func (w *world) done(e *end, p *rpc) {
 			return
 		}
 		w.finish(p, "ok")
-	case p.cancelled:
-		w.finish(p, "cancelled")
+	case p.givenUp != "":
+		w.finish(p, p.givenUp)
 	case errors.As(c.Err, &peer):
 		if !p.narrow && !(peer.Body.Code == header.ErrSystem && e.peer.mem.skips > 0) {
 			w.fail("RPC %d: %v", p.tag, c.Err)
@@ -214,7 +275,7 @@ func (w *world) done(e *end, p *rpc) {
 	case errors.Is(c.Err, errMemory):
 		w.finish(p, "no memory for the reply")
 	case errors.Is(c.Err, errBroken), errors.Is(c.Err, errClosed), errors.Is(c.Err, engine.ErrTimeout), errors.Is(c.Err, engine.ErrNoDone), errors.Is(c.Err, engine.ErrNoAnswer):
-		if p.tries == tries {
+		if !p.again.Failed(machine.TryFailure{MayHaveRun: c.Sent, Up: e.err == nil}) {
 			w.finish(p, "lost")
 			return
 		}
@@ -227,30 +288,59 @@ func (w *world) done(e *end, p *rpc) {
 
 // finish notes the outcome of an RPC. Its caller makes the next one.
 func (w *world) finish(p *rpc, how string) {
+	if p.outcome != "" {
+		w.fail("RPC %d ends as %q and as %q", p.tag, p.outcome, how)
+		return
+	}
 	p.outcome = how
+	w.calls.ended++
 	w.tally.outcomes[how]++
+	w.log.returned(p)
 	w.note("RPC %d: %s", p.tag, how)
 	w.caller(p.from)
+	if w.calls.areOver() {
+		w.after(quiet, "all RPCs are over", w.close)
+	}
 }
 
-// verdict checks the final state, when there are no more events.
-func (w *world) verdict() {
-	w.calls.verdict(w.draw.cache, w.fail)
+// quiet is the time after the last RPC in which all that it has left behind must end.
+const quiet = peerTimeout + doneTimeout
+
+// close checks the connections that are up, on which nothing happens any more, and closes them.
+func (w *world) close() {
 	for _, e := range w.ends {
-		if n := len(e.requests); n > 0 {
-			w.fail("%s has not released %d Requests", e.name, n)
+		if e.gone || e.link.broken {
+			continue
 		}
-		e.mem.verdict()
-		if e.account2.out.open {
-			if w.tally.cutOff++; !e.gone {
-				w.fail("%s has not sent all parts of %#x", e.name, e.account2.out.xid)
-			}
-		}
-		if s := e.eng.Stats(); !e.gone && (s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.port.rq) != s.PostedRecvs) {
+		if s := e.eng.Stats(); s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.port.rq) != s.PostedRecvs {
 			w.fail("%s: %+v with nothing to do, %d Receives posted", e.name, s, len(e.port.rq))
+		}
+		if e.account2.out.open {
+			w.fail("%s has not sent all parts of %#x", e.name, e.account2.out.xid)
 		}
 		if e.eng.Step(w.now, nil); !e.gone {
 			e.mem.loansReturned()
 		}
+	}
+	w.redial.close()
+}
+
+// verdict checks the final state, when there are no more events.
+func (w *world) verdict() {
+	w.calls.verdict(w.fail)
+	for _, f := range w.log.Check(history.Promise{Once: w.draw.cache}) {
+		w.fail("%v", f)
+	}
+	for _, e := range w.ends {
+		if !e.gone {
+			w.fail("%s is up when the client has closed", e.name)
+		}
+		if n := len(e.requests); n > 0 {
+			w.fail("%s has not released %d Requests", e.name, n)
+		}
+		if e.account2.out.open {
+			w.tally.cutOff++
+		}
+		e.mem.verdict()
 	}
 }

@@ -1,0 +1,55 @@
+package sim
+
+import (
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
+)
+
+// Bugs are mistakes that a run has on purpose, to show that the oracles find them. Most of them
+// were once in the product. The zero Bugs changes nothing.
+type Bugs struct {
+	// Sabotage, if not nil, changes messages on their way.
+	Sabotage func(*Message)
+
+	// Unflushed is a bug of the provider: after a flushed request others succeed.
+	Unflushed bool
+
+	// ReleaseEarly is a bug of the engine: it releases a handler's memory when the reply is handed
+	// over.
+	ReleaseEarly bool
+
+	// ShortGrace is a bug of the reply cache: it takes a client that comes back for another one
+	// after a second, although the server may notice a lost connection 30 s later.
+	ShortGrace bool
+
+	// ByPort is a bug of the reply cache: the port is a part of the client's identity, so that no
+	// Call that comes back on another connection is found.
+	ByPort bool
+
+	// ZeroIsNull is a bug of the reply cache: procedure 0 is taken for the null procedure, and its
+	// Calls are executed each time.
+	ZeroIsNull bool
+}
+
+// Message is a message that Bugs.Sabotage may change.
+type Message struct {
+	Bytes []byte
+	Copy  bool // deliver it twice
+}
+
+// cache returns the configuration of the reply caches.
+func (b *Bugs) cache() *replycache.Config {
+	cfg := &replycache.Config{Grace: 3 * peerTimeout}
+	if b.ShortGrace {
+		cfg.Grace = time.Second
+	}
+	if b.ByPort {
+		cfg.Client = func(r *oncrpc.Request) string { return r.Conn().RemoteAddr() }
+	}
+	if b.ZeroIsNull {
+		cfg.Idempotent = func(_, _, procedure uint32) bool { return procedure == 0 }
+	}
+	return cfg
+}
