@@ -95,7 +95,8 @@ hex, also where dump decodes it. -encode does not accept whole messages.
 `
 
 const helpData = `
-  -type T         type of the data: a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result
+  -type T         type of the data: a typedef, enum, struct or union, or PROGRAM.VERSION.PROCEDURE.args or .result;
+                  UNIT/T if several included units declare T
   -message        the data is a whole message, with the members prefix, body, data and payload. The message lines of
                   the sidecars name the prefix; if they name several, -type chooses. The number in it selects the type
                   of the body by the code header-type lines, and a payload line says that a payload follows. The data

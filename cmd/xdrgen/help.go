@@ -268,6 +268,8 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
                                      (MEMBER = VALUE and case VALUE: TYPE name;), and the constants
                                      CONST, which become members of the enum
   replace  NAME                      the unit's declaration takes the place of an included unit's
+  from     UNIT NAME...              of several included units that declare NAME, this one is meant; the
+                                     name of an enum stands for its members too
 
 Lines outside definitions belong to the type that the last comment above them names, or to the only enum
 or union that the sidecar amends. The package has the amended declarations and those that contain them, and

@@ -70,6 +70,9 @@ func (f *messageFlags) layout(of dataType) (*dynamic.Message, error) {
 	if f.RPC && err == nil {
 		m.RPC, err = rpcMessage()
 		m.Programs = dynamic.Programs(of.unit.Unit)
+		if err == nil {
+			err = dynamic.SharedPrograms(of.unit.Unit)
+		}
 	}
 	if err != nil {
 		return nil, err

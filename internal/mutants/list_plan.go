@@ -10,6 +10,8 @@ var (
 	gogenTests    = []string{"cmd/xdrgen/internal/gogen"}
 	namesTests    = []string{"cmd/xdrgen/internal/gogen/gonames"}
 	semaTests     = []string{"cmd/internal/sema"}
+	compatTests   = []string{"cmd/xdrgen/internal/compat"}
+	dynamicTests  = []string{"cmd/internal/dynamic"}
 	xdrgenTests   = []string{"cmd/xdrgen"}
 	cliTests      = []string{"internal/cli"}
 	extractTests  = []string{"tools/extract"}
@@ -60,7 +62,7 @@ var planMutants = []mutant{
 	{"the header after a page's footer is read as XDR", "cmd/internal/syntax/page.go", "if !footer && !pageHeader.Match(line) {", "if !footer {", semaTests},
 	{"any undeclared constant is taken for a hexadecimal number", "cmd/internal/sema/suggest.go", "hexDigits.MatchString(name)", "name != \"\"", semaTests},
 	{"each use of a C name is reported", "cmd/internal/sema/findings.go", "	return !again || f.every\n", "	return !again || again\n", semaTests},
-	{"a number of another unit is computed in this one", "cmd/internal/sema/numbers.go", "e.in(owner).eval(n.value)", "e.eval(n.value)", semaTests},
+	{"a number of another unit is computed in this one", "cmd/internal/sema/numbers.go", "e.in(n.unit).eval(n.value)", "e.eval(n.value)", semaTests},
 	{"every finding gets a suggestion", "cmd/internal/sema/suggest.go", "return a.asked <= maxSuggest && !a.plain\n", "return !a.plain\n", semaTests},
 	{"a name is undeclared once for each use", "cmd/internal/sema/unit.go", "	u.undeclared.reported[name] = true\n", "", semaTests},
 	{"union before the name of a struct is a warning", "cmd/internal/sema/types.go", "t.Tag == syntax.Struct && s.decl.Kind == ir.Union", "s.decl.Kind == ir.Union || s.decl.Kind == ir.Struct", xdrgenTests},

@@ -19,3 +19,14 @@ func (p *parser) amend(w []Word, all source.Span) {
 	}
 	p.out.Bind.Amends = append(p.out.Bind.Amends, a)
 }
+
+// from parses a statement that some names mean an included unit's declarations.
+func (p *parser) from(w []Word) {
+	l := From{Unit: w[1]}
+	for _, name := range w[2:] {
+		if p.once("from "+name.Text, name.Pos, "unit for the name "+name.Text) {
+			l.Names = append(l.Names, name)
+		}
+	}
+	p.out.From = append(p.out.From, l)
+}

@@ -25,6 +25,7 @@
 //	views                               checks without decoding, views and scans
 //	amend    NAME [CONST...]            the unit adds to an included enum, union or program
 //	replace  NAME                       the unit's declaration replaces an included one
+//	from     UNIT NAME...               NAME means the declaration in this included unit
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
 // Parse checks the form only. Package sema checks that the names exist.
@@ -49,6 +50,13 @@ type File struct {
 	Open     []Word // enums that take any number
 	Payloads []Word // constants of header types that carry a payload
 	Given    []Given
+	From     []From
+}
+
+// From says which included unit's declarations some names mean.
+type From struct {
+	Unit  Word
+	Names []Word
 }
 
 // Given is a declaration that the XDR uses but does not have.
@@ -130,7 +138,7 @@ var definitions = []string{"const", "typedef", "enum", "struct", "union", "progr
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply", "views", "amend", "replace"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply", "views", "amend", "replace", "from"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -174,6 +182,8 @@ func form(word string) (text string, n int) {
 		return "amend NAME, and CONST... after the name of an enum", 2
 	case "replace":
 		return "replace NAME", 2
+	case "from":
+		return "from UNIT NAME...", 3
 	}
 	return "", 0
 }
@@ -181,7 +191,7 @@ func form(word string) (text string, n int) {
 // more reports whether a statement may have more words than form returns.
 func more(w []Word) bool {
 	switch w[0].Text {
-	case "type", "with", "amend":
+	case "type", "with", "amend", "from":
 		return true
 	case "code":
 		return w[1].Text == ir.SpaceHeaderType
@@ -267,6 +277,8 @@ func (p *parser) line(w []Word) {
 		b.Views = p.once("views", w[0].Pos, "views") || b.Views
 	case "amend", "replace":
 		p.amend(w, all)
+	case "from":
+		p.from(w)
 	}
 }
 

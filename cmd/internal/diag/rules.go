@@ -36,6 +36,7 @@ const (
 	NotAConst
 	ReversedTypedef
 	TagKind
+	AmbiguousName
 
 	ConstRange
 	EnumRange
@@ -150,6 +151,7 @@ var rules = [numRules]Info{
 	NotAConst:       {"XDR0107", "not-a-constant", Error, "RFC 4506 §6.4 (2)", "use a number, a const or an enum member here"},
 	ReversedTypedef: {"XDR0108", "reversed-typedef", Error, "RFC 4506 §4.18", "write the existing type first and the new name second"},
 	TagKind:         {"XDR0109", "wrong-tag", Error, "RFC 4506 §6.3", "drop the word before the name, or use the one it was declared with"},
+	AmbiguousName:   {"XDR0110", "ambiguous-name", Error, "RFC 4506 §6.4 (3)", "add a line \"from UNIT NAME\" to the sidecar for the unit that is meant"},
 
 	ConstRange: {"XDR0201", "constant-range", Error, "RFC 4506 §4.17", "use a value from -2^63 to 2^64-1"},
 	EnumRange:  {"XDR0202", "enum-range", Error, "RFC 4506 §4.3", "use a value from -2147483648 to 2147483647"},

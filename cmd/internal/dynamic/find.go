@@ -10,7 +10,8 @@ import (
 // Find returns the type with a name in a unit or in the units that it imports. It finds
 // typedefs, enums, structs and unions by name, and the arguments and the result of a procedure
 // as PROGRAM.VERSION.PROCEDURE.args and .result. The arguments are a struct, and a void result
-// is a struct without fields.
+// is a struct without fields. A name that several imports declare needs the unit before it, as
+// UNIT/NAME.
 func Find(u *ir.Unit, name string) (*ir.Type, error) {
 	if parts := strings.Split(name, "."); len(parts) > 1 {
 		p, err := findProcedure(u, parts)
@@ -19,19 +20,76 @@ func Find(u *ir.Unit, name string) (*ir.Type, error) {
 		}
 		return p.side(parts)
 	}
-	for _, d := range u.AllDecls() {
-		if d.Name != name {
-			continue
-		}
-		switch d.Kind {
-		case ir.Const:
-			return nil, &NotFound{name + " is a constant, not a type", name, Names(u)}
-		case ir.Program:
-			return nil, &NotFound{name + " is a program, not a type", name, below(u, name+".")}
-		}
+	found, err := named(u, name, func(d *ir.Decl) bool { return d.Kind != ir.Const && d.Kind != ir.Program })
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, &NotFound{"type " + name + " is not declared", name, Names(u)}
+	}
+	switch d := found[0]; d.Kind {
+	case ir.Const:
+		return nil, &NotFound{name + " is a constant, not a type", name, Names(u)}
+	case ir.Program:
+		return nil, &NotFound{name + " is a program, not a type", name, below(u, name+".")}
+	default:
 		return typeOf(d), nil
 	}
-	return nil, &NotFound{"type " + name + " is not declared", name, Names(u)}
+}
+
+// named returns the declaration with a name: the unit's own, or an import's. UNIT/NAME is the
+// one in that unit. If several imports declare the name, and several of these declarations fit, the
+// error names them. If none fits, named returns all.
+func named(u *ir.Unit, name string, fits func(*ir.Decl) bool) ([]*ir.Decl, error) {
+	unit, bare, of := strings.Cut(name, "/")
+	if !of {
+		unit, bare = "", name
+	}
+	var all, fit []*ir.Decl
+	for _, d := range u.AllDecls() {
+		if d.Name != bare || of && unitOf(u, d) != unit {
+			continue
+		}
+		if all = append(all, d); fits(d) {
+			fit = append(fit, d)
+		}
+	}
+	switch {
+	case len(fit) == 0:
+		return all, nil
+	case len(fit) == 1 || fit[0].Import == nil || allEqual(fit): // the unit's own are first
+		return fit[:1], nil
+	}
+	var names []string
+	for _, d := range fit {
+		names = append(names, unitOf(u, d)+"/"+bare)
+	}
+	return nil, severalUnits(name, names)
+}
+
+// severalUnits is the error for a name that several imports declare.
+func severalUnits(name string, names []string) error {
+	return fmt.Errorf("several units declare %s: name one of %s", name, strings.Join(names, ", "))
+}
+
+// allEqual reports whether declarations are typedefs of one type without elements.
+func allEqual(decls []*ir.Decl) bool {
+	first := typeOf(decls[0]).Underlying()
+	for _, d := range decls {
+		t := typeOf(d).Underlying()
+		if d.Kind != ir.Typedef || t.Elem != nil || t.Kind != first.Kind || t.Ref != first.Ref || t.Len != first.Len || t.Max != first.Max {
+			return false
+		}
+	}
+	return true
+}
+
+// unitOf returns the name of the unit that has a declaration.
+func unitOf(u *ir.Unit, d *ir.Decl) string {
+	if d.Import != nil {
+		return d.Import.Unit
+	}
+	return u.Name
 }
 
 // typeOf returns the type that a declaration declares.

@@ -192,6 +192,26 @@ func (m *Message) args(prog, vers, proc uint32) *ir.Type {
 	return nil
 }
 
+// SharedPrograms returns an error if two imports, and not the unit itself, declare a version of one
+// program: a Call would have two meanings.
+func SharedPrograms(u *ir.Unit) error {
+	type version struct{ program, version uint32 }
+	seen := map[version]*ir.Decl{}
+	for _, d := range Programs(u) { // the unit's own are first
+		for _, v := range d.Program.Versions {
+			k := version{d.Program.Number, v.Number}
+			switch old := seen[k]; {
+			case old == nil:
+				seen[k] = d
+			case old.Import != nil && old.Import != d.Import:
+				return fmt.Errorf("programs %s/%s and %s/%s both have the number %d and a version %d: include one of the units",
+					old.Import.Unit, old.Name, unitOf(u, d), d.Name, k.program, k.version)
+			}
+		}
+	}
+	return nil
+}
+
 // find returns the value at a path of names below v, or nil if v does not have it.
 func (v *Value) find(path string) *Value {
 	for name := range strings.SplitSeq(path, ".") {

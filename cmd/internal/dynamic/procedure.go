@@ -16,8 +16,9 @@ type Procedure struct {
 }
 
 // FindProcedure returns the procedure PROGRAM.VERSION.PROCEDURE in a unit or in the units that it
-// imports. Each part is a name, or a number as in C: for example, NFS_PROGRAM.3.NFSPROC3_READ. The
-// error is a [*NotFound] and names the part that does not exist.
+// imports. Each part is a name, or a number as in C: for example, NFS_PROGRAM.3.NFSPROC3_READ. If
+// several imports have such a procedure, the name begins with UNIT/. For a procedure that does not
+// exist, the error is a [*NotFound] and names the part that does not exist.
 func FindProcedure(u *ir.Unit, name string) (*Procedure, error) {
 	parts := strings.Split(name, ".")
 	if len(parts) == 3 {
@@ -41,10 +42,15 @@ func Procedures(u *ir.Unit) []string {
 
 // findProcedure finds the procedure that the first three parts of a name name.
 func findProcedure(u *ir.Unit, parts []string) (*Procedure, error) {
-	var programs, versions, procs []string
+	var programs, versions, procs, places []string
+	var all []*Procedure
+	unit, program, of := strings.Cut(parts[0], "/")
+	if !of {
+		program = parts[0]
+	}
 	for _, d := range Programs(u) {
 		programs = append(programs, d.Name)
-		if !called(parts[0], d.Name, d.Program.Number) {
+		if !called(program, d.Name, d.Program.Number) || of && unitOf(u, d) != unit {
 			continue
 		}
 		for _, v := range d.Program.Versions {
@@ -56,10 +62,18 @@ func findProcedure(u *ir.Unit, parts []string) (*Procedure, error) {
 				found := &Procedure{d, v, p}
 				procs = append(procs, found.String())
 				if len(parts) > 2 && called(parts[2], p.Name, p.Number) {
-					return found, nil
+					all = append(all, found)
+					places = append(places, unitOf(u, d)+"/"+found.String())
 				}
 			}
 		}
+	}
+	switch {
+	// The unit's own are first.
+	case len(all) > 1 && all[0].Program.Import != nil && all[0].Program != all[1].Program:
+		return nil, severalUnits(strings.Join(parts[:3], "."), places)
+	case len(all) > 0:
+		return all[0], nil
 	}
 	upTo := func(n int) string { return strings.Join(parts[:n], ".") }
 	switch {

@@ -199,8 +199,10 @@ type Type struct {
 	Bounded bool   // Opaque, String, Array: the text has a bound, which is Max
 	Max     uint64 // Opaque, String, Array: the bound, or 2^32-1
 	LenText string // the length or bound as written, if it is a name
-	CName   string // Int, Uint: the C type of fewer than 32 bits in the text: "short"
-	Size    Size
+
+	LenConst *Decl  // the constant that is the length or bound, or nil
+	CName    string // Int, Uint: the C type of fewer than 32 bits in the text: "short"
+	Size     Size
 }
 
 // Bounds returns the bound of a variable-length type in XDR notation: "<>" or "<64>".

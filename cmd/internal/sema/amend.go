@@ -19,14 +19,26 @@ type amended struct {
 	added   map[*syntax.Member]bool  // members of the copied enums that the originals lack
 	checks  []check                  // comparisons that need the constants
 	inner   map[*syntax.Def]*ir.Decl // types inside copies, and what they are copies of
+
+	homes    map[*source.File]*unit // of the texts that are copied
+	standIns map[*ir.Decl]standIn   // latest copies, by the original
 }
 
 // change has the additions of one unit to a declaration, or the declaration that replaces it.
 type change struct {
 	unit  *unit
 	line  *ir.Amend
+	of    *ir.Decl      // the original declaration
 	adds  []*syntax.Def // an enum, union or program each, with the additions
 	whole *syntax.Def   // the declaration that replaces it, or nil
+}
+
+// change returns the change of a declaration, or nil.
+func (a *amended) change(original *ir.Decl) *change {
+	if ch := a.changes[original.Name]; ch != nil && ch.of == original {
+		return ch
+	}
+	return nil
 }
 
 // check is an addition whose head must agree with the declaration that it adds to.
@@ -58,6 +70,14 @@ func (c *compiler) amend(u *unit) {
 	u.amended = amended{
 		named: map[string]bool{}, changes: map[string]*change{}, of: map[*syntax.Def]*ir.Decl{}, copied: map[*syntax.File]bool{},
 		added: map[*syntax.Member]bool{}, inner: map[*syntax.Def]*ir.Decl{},
+		homes: map[*source.File]*unit{}, standIns: map[*ir.Decl]standIn{},
+	}
+	for _, b := range a.bases {
+		for _, s := range b.scope.syms {
+			if s.member == nil && s.decl.Of != nil {
+				u.standsIn(s, b)
+			}
+		}
 	}
 	for i := range u.side.bind.Amends {
 		u.amended.named[u.side.bind.Amends[i].Name] = true
@@ -97,7 +117,7 @@ func (a *amender) target(l *ir.Amend) {
 	if l.Replace {
 		word = "replace"
 	}
-	s := a.u.lookup(l.Name)
+	s := a.resolve(a.u, l.Name, l.At, func(s *symbol) bool { return !s.isConst() })
 	switch {
 	case s == nil:
 		a.unknown(l, word)
@@ -126,7 +146,7 @@ func (a *amender) target(l *ir.Amend) {
 	}
 	a.line[l.Name] = l
 	a.root[l.Name] = s
-	a.u.amended.changes[l.Name] = &change{unit: a.u, line: l}
+	a.u.amended.changes[l.Name] = &change{unit: a.u, line: l, of: s.decl.Original()}
 }
 
 // unknown reports a line whose name no included unit declares.
@@ -242,7 +262,7 @@ func (a *amender) unused() {
 			a.report(diag.New(diag.AmendUnknown, l.At, "the unit does not declare %s", l.Name).With(a.root[l.Name].span, "declared here").
 				Helpf("declare the %s that replaces it", kindName(a.root[l.Name].decl.Kind)))
 			delete(a.u.amended.changes, l.Name)
-		case !l.Replace && len(ch.adds) == 0 && !slices.ContainsFunc(a.bases, func(b *unit) bool { return b.amended.changes[l.Name] != nil }):
+		case !l.Replace && len(ch.adds) == 0 && !slices.ContainsFunc(a.bases, func(b *unit) bool { return b.amended.change(ch.of) != nil }):
 			a.report(diag.New(diag.AmendUnknown, l.At, "the unit adds nothing to %s", l.Name).With(a.root[l.Name].span, "declared here").Helpf("%s", additions(a.root[l.Name].decl)))
 		}
 	}

@@ -372,7 +372,7 @@ func TestTwoExtensionsOfOneBase(t *testing.T) {
 	for name, x := range map[string]struct{ two, text, lines, want string }{
 		"number": {strings.ReplaceAll(extTwo, "= 4", "= 3"), "", "amend op\namend argop\n", "amend-conflict two.x:4, one.x:4: OP_D has the number of OP_C, 3, in enum op"},
 		"member": {strings.ReplaceAll(extTwo, "OP_D", "OP_C"), "", "amend op\namend argop\n", "amend-conflict two.x:4, one.x:4: enum op has a member OP_C already"},
-		"type":   {strings.ReplaceAll(extTwo, "D_args", "C_args"), "", "amend op\namend argop\n", "amend-conflict one.x:2, two.x:2: two included units declare C_args, and both needs both"},
+		"arm":    {strings.NewReplacer("D_args d;\n", "C_args c;\n", "D_args", "C_args").Replace(extTwo), "", "amend op\namend argop\n", "duplicate-arm-name two.x:6, one.x:6: union argop has two arms named c"},
 		"unsaid": {extTwo, "struct user { args both; };", "", "amend-conflict both.x:3: units one and two both amend args, or what it contains"},
 	} {
 		r := third(t, extOne, x.two, x.text, x.lines)
@@ -382,6 +382,19 @@ func TestTwoExtensionsOfOneBase(t *testing.T) {
 		if got := places(r); len(got) == 0 || got[0] != x.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, strings.Join(got, "\n     "), x.want)
 		}
+	}
+}
+
+// TestTypesOfOneNameInTwoExtensions has two extensions that declare types with the same name. Each
+// arm has the type that its own extension declares.
+func TestTypesOfOneNameInTwoExtensions(t *testing.T) {
+	r := third(t, extOne, strings.ReplaceAll(extTwo, "D_args", "C_args"), "", "amend op\namend argop\n")
+	if r.Unit == nil || len(r.Diags) > 0 {
+		t.Fatal(places(r))
+	}
+	a := find(t, r.Unit, "argop").Arms
+	if len(a) != 4 || a[2].Field.Type.Ref.Import.Unit != "one" || a[3].Field.Type.Ref.Import.Unit != "two" {
+		t.Errorf("argop has %d arms, the last two with types of %s and %s", len(a), a[2].Field.Type.Ref.Import.Unit, a[3].Field.Type.Ref.Import.Unit)
 	}
 }
 

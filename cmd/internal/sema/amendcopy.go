@@ -9,19 +9,19 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 )
 
-// affected returns the names of the declarations that the unit copies: it amends them, or they
+// affected returns the originals of the declarations that the unit copies: it amends them, or they
 // contain an amended one. A type with an enum that is open in its unit accepts the new members, and
 // is not copied for them.
-func (a *amender) affected() map[string]bool {
-	names := map[string]bool{}
+func (a *amender) affected() map[*ir.Decl]bool {
+	found := map[*ir.Decl]bool{}
 	if len(a.u.amended.changes) == 0 {
-		return names
+		return found
 	}
-	users, versions := map[*ir.Decl][]*ir.Decl{}, map[string][]*ir.Decl{}
+	users, versions := map[*ir.Decl][]*ir.Decl{}, map[*ir.Decl][]*ir.Decl{}
 	for _, b := range a.bases {
 		for _, d := range b.decls {
 			if !d.Inner {
-				versions[d.Name] = append(versions[d.Name], d)
+				versions[d.Original()] = append(versions[d.Original()], d)
 			}
 			for use := range d.Types() {
 				if use.Type.Ref != nil {
@@ -32,29 +32,27 @@ func (a *amender) affected() map[string]bool {
 	}
 	var queue []*ir.Decl
 	inner := map[*ir.Decl]bool{}
-	add := func(name string) {
-		if names[name] {
-			return
-		}
-		names[name] = true
-		for _, d := range versions[name] {
-			if d.Kind != ir.Enum || !d.Open {
-				queue = append(queue, d)
+	add := func(d *ir.Decl) {
+		switch original := d.Original(); {
+		case !d.Inner && !found[original]:
+			found[original] = true
+			for _, d := range versions[original] {
+				if d.Kind != ir.Enum || !d.Open {
+					queue = append(queue, d)
+				}
 			}
+		case d.Inner && !inner[d]:
+			inner[d] = true
+			queue = append(queue, d)
 		}
 	}
-	for name := range a.u.amended.changes {
-		add(name)
+	for _, ch := range a.u.amended.changes {
+		add(ch.of)
 	}
 	for _, b := range a.bases {
 		for _, d := range b.decls {
-			switch {
-			case !a.stale(d):
-			case !d.Inner:
-				add(d.Name)
-			case !inner[d]:
-				inner[d] = true
-				queue = append(queue, d)
+			if a.stale(d) {
+				add(d)
 			}
 		}
 	}
@@ -62,16 +60,10 @@ func (a *amender) affected() map[string]bool {
 		d := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for _, by := range users[d] {
-			switch {
-			case !by.Inner:
-				add(by.Name)
-			case !inner[by]:
-				inner[by] = true
-				queue = append(queue, by)
-			}
+			add(by)
 		}
 	}
-	return names
+	return found
 }
 
 // stale reports whether a declaration contains one that another included unit has changed. The two
@@ -88,24 +80,31 @@ func (a *amender) stale(d *ir.Decl) bool {
 	return false
 }
 
-// sees reports whether the name of an included declaration means that one in the unit.
+// sees reports whether an included declaration is the one that the unit uses, and has no copy
+// that is used in its place.
 func (a *amender) sees(d *ir.Decl) bool {
-	s := a.u.lookup(d.Name)
-	return s == nil || s.decl == d
+	by, ok := a.u.amended.standIns[d.Original()]
+	return !ok || by.sym.decl == d
 }
 
-// copy adds copies of the declarations with some names to the unit's files.
-func (a *amender) copy(names map[string]bool) {
+// copy adds copies of some declarations to the unit's files.
+func (a *amender) copy(originals map[*ir.Decl]bool) {
 	var files []*syntax.File
-	done := map[string]bool{}
+	done := map[string]*symbol{}
 	for _, b := range a.bases {
 		f := &syntax.File{}
 		for _, s := range b.scope.syms {
-			if s.member != nil || s.def == nil || s.decl.Inner || s.decl.Of != nil || !names[s.name] || done[s.name] {
+			if s.member != nil || s.def == nil || s.decl.Inner || s.decl.Of != nil || !originals[s.decl] {
 				continue
 			}
-			done[s.name] = true
-			if d := a.merged(b, s, names); d != nil {
+			if old := done[s.name]; old != nil {
+				a.report(diag.New(diag.AmendConflict, a.u.side.bind.Amends[0].Pos, "two declarations named %s must be copied, and a unit has only one with that name", s.name).
+					With(old.span, "declared here").With(s.span, "and here").
+					Helpf("amend each of the two units in a separate unit"))
+				continue
+			}
+			done[s.name] = s
+			if d := a.merged(b, s); d != nil {
 				a.u.amended.of[d] = s.decl
 				f.Defs = append(f.Defs, d)
 				f.Source = s.def.Span.File
@@ -117,7 +116,7 @@ func (a *amender) copy(names map[string]bool) {
 		}
 	}
 	a.u.files = append(files, a.u.files...)
-	a.ambiguous(names)
+	a.ambiguous(originals)
 	for _, b := range a.bases {
 		for body, s := range b.scope.inner {
 			if s.decl.Of == nil {
@@ -135,8 +134,8 @@ type part struct {
 
 // merged returns the definition of a symbol with what the included units and the unit itself add.
 // It returns nil if the unit replaces the definition.
-func (a *amender) merged(b *unit, s *symbol, names map[string]bool) *syntax.Def {
-	own := a.u.amended.changes[s.name]
+func (a *amender) merged(b *unit, s *symbol) *syntax.Def {
+	own := a.u.amended.change(s.decl)
 	if own != nil && own.whole != nil {
 		return nil
 	}
@@ -144,7 +143,7 @@ func (a *amender) merged(b *unit, s *symbol, names map[string]bool) *syntax.Def 
 	var adds []part
 	var by *change // that replaces it
 	for _, i := range a.bases {
-		ch := i.amended.changes[s.name]
+		ch := i.amended.change(s.decl)
 		switch {
 		case ch == nil:
 		case ch.whole == nil:
@@ -170,58 +169,35 @@ func (a *amender) merged(b *unit, s *symbol, names map[string]bool) *syntax.Def 
 			adds = append(adds, part{a.u, d})
 		}
 	}
-	m := newMerger(a, whole.def)
-	a.foreign(whole, names)
+	m := newMerger(a, whole)
+	a.u.amended.homes[whole.def.Span.File] = whole.unit
 	for _, p := range adds {
 		if p.def.Broken {
 			m.def.Broken = true
 			continue
 		}
 		if p.unit != a.u {
-			a.foreign(p, names)
+			a.u.amended.homes[p.def.Span.File] = p.unit
 		}
-		m.add(p.def)
+		m.add(p)
 	}
 	return m.finish()
 }
 
-// foreign reports the names in a part of an included unit that mean something else here, because
-// another included unit declares them too.
-func (a *amender) foreign(p part, names map[string]bool) {
-	one := func(name string) {
-		there, here := p.unit.lookup(name), a.u.lookup(name)
-		if there == nil || here == nil || names[name] || there == here || names[there.decl.Name] || sameTypedef(there, here) ||
-			there.decl.Original() == here.decl.Original() {
-			return
-		}
-		a.report(diag.New(diag.AmendConflict, here.span, "two included units declare %s, and %s needs both", name, a.u.name).
-			With(there.span, "the other is here").Helpf("rename one of the two: an extension needs names that the other does not have"))
-	}
-	p.def.Walk(func(t *syntax.Type) {
-		if t.Kind == syntax.Named {
-			one(t.Name)
-		}
-	}, func(v *syntax.Value) {
-		if v.Name {
-			one(v.Text)
-		}
-	}, func(*syntax.Def) {})
-}
-
 // ambiguous reports names in the unit and its copies that mean two types: two included units have
 // amended them, and the unit itself has not.
-func (a *amender) ambiguous(names map[string]bool) {
-	by := map[string]*symbol{}
-	clash := map[string]*symbol{}
+func (a *amender) ambiguous(copied map[*ir.Decl]bool) {
+	by := map[*ir.Decl]*symbol{}
+	clash := map[*ir.Decl]*symbol{}
 	for _, b := range a.bases {
-		for d := range b.amended.of {
-			s := b.scope.names[d.Name.Name]
-			switch old := by[d.Name.Name]; {
-			case s == nil || names[d.Name.Name]:
+		for _, s := range b.scope.syms {
+			original := s.decl.Original()
+			switch old := by[original]; {
+			case s.member != nil || s.decl.Of == nil || s.decl.Inner || copied[original]:
 			case old == nil || builds(b, old):
-				by[d.Name.Name] = s
+				by[original] = s
 			default:
-				clash[d.Name.Name] = s
+				clash[original] = s
 			}
 		}
 	}
@@ -231,16 +207,24 @@ func (a *amender) ambiguous(names map[string]bool) {
 	for _, f := range a.u.files {
 		for _, d := range f.Defs {
 			d.Walk(func(t *syntax.Type) {
-				s := clash[t.Name]
-				if s == nil || t.Kind != syntax.Named {
+				if t.Kind != syntax.Named {
 					return
 				}
-				delete(clash, t.Name)
+				used := a.u.home(t.Span).lookup(t.Name)
+				if used == nil {
+					return
+				}
+				original := used.decl.Original()
+				s := clash[original]
+				if s == nil {
+					return
+				}
+				delete(clash, original)
 				at := t.Span
 				if a.u.amended.copied[f] {
 					at = a.u.side.bind.Amends[0].Pos
 				}
-				r := diag.New(diag.AmendConflict, at, "units %s and %s both amend %s, or what it contains", by[t.Name].decl.Import.Unit, s.decl.Import.Unit, t.Name)
+				r := diag.New(diag.AmendConflict, at, "units %s and %s both amend %s, or what it contains", by[original].decl.Import.Unit, s.decl.Import.Unit, t.Name)
 				if at != t.Span {
 					r = r.With(t.Span, "used here")
 				}
@@ -252,22 +236,22 @@ func (a *amender) ambiguous(names map[string]bool) {
 
 // shared returns the lines for what several included units amend.
 func (a *amender) shared() []string {
-	n, word := map[string]int{}, map[string]string{}
+	n, word := map[*ir.Decl]int{}, map[*ir.Decl]string{}
 	for _, b := range a.bases {
-		for name, ch := range b.amended.changes {
-			n[name]++
+		for _, ch := range b.amended.changes {
+			n[ch.of]++
 			switch {
 			case ch.whole != nil: // the unit must declare both together
-				word[name] = "replace "
-			case word[name] == "":
-				word[name] = "amend "
+				word[ch.of] = "replace "
+			case word[ch.of] == "":
+				word[ch.of] = "amend "
 			}
 		}
 	}
 	var lines []string
-	for name, units := range n {
+	for of, units := range n {
 		if units > 1 {
-			lines = append(lines, word[name]+name)
+			lines = append(lines, word[of]+of.Name)
 		}
 	}
 	slices.Sort(lines)

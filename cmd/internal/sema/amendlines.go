@@ -31,6 +31,7 @@ func (u *unit) inheritLines() {
 	}
 	for _, i := range u.inOrder() {
 		if i.side.bind != nil {
+			in.from = i
 			in.take(b, i.side.bind)
 		}
 	}
@@ -39,14 +40,18 @@ func (u *unit) inheritLines() {
 // inheritance is the state of inheritLines.
 type inheritance struct {
 	u    *unit
+	from *unit // whose lines are read
 	have map[string]bool
 }
 
-// wants reports whether a line about a name is to be taken: the unit has a copy with that name,
-// and no such line.
+// wants reports whether a line about a name is to be taken: the unit has a copy of what the name
+// means there, and no such line.
 func (in *inheritance) wants(name, key string) bool {
 	s := in.u.scope.names[name]
 	if s == nil || s.decl.Of == nil || in.have[key] {
+		return false
+	}
+	if there := in.from.lookup(name); there == nil || there.decl.Original() != s.decl.Original() {
 		return false
 	}
 	in.have[key] = true

@@ -23,25 +23,34 @@ type merger struct {
 // armKey is equal for two arms with the same name and data.
 type armKey struct {
 	name, typ string
+	decl      *ir.Decl // the included declaration that typ means
 	star      bool
 	shape     syntax.Shape
-	bound     string
+	bound     string // a number, if an included unit declares it
 }
 
-// keyOf returns the key of an arm, and whether it has one: an arm without data can be there twice.
-func keyOf(a *syntax.Arm) (armKey, bool) {
+// keyOf returns the key of an arm in unit u's text, and whether it has one: an arm without data can
+// be there twice.
+func keyOf(u *unit, a *syntax.Arm) (armKey, bool) {
 	if len(a.Decls) != 1 || a.Decls[0].Name.Name == "" {
 		return armKey{}, false
 	}
 	d := a.Decls[0]
 	k := armKey{name: d.Name.Name, typ: d.Type.Name, star: d.Star, shape: d.Shape}
+	if s := u.lookup(k.typ); s != nil {
+		k.decl = s.decl.Original()
+	}
 	if d.Bound != nil {
 		k.bound = d.Bound.Text
+		if s := u.lookup(k.bound); s != nil {
+			k.bound = show(s.value)
+		}
 	}
 	return k, d.Type.Kind != syntax.Inline
 }
 
-func newMerger(a *amender, def *syntax.Def) *merger {
+func newMerger(a *amender, whole part) *merger {
+	def := whole.def
 	m := &merger{findings: a.findings, u: a.u, members: map[string]*syntax.Member{}, arms: map[armKey]int{}, versions: map[string]int{}}
 	own := *def
 	own.Members, own.Arms, own.Versions = slices.Clone(def.Members), slices.Clone(def.Arms), slices.Clone(def.Versions)
@@ -50,7 +59,7 @@ func newMerger(a *amender, def *syntax.Def) *merger {
 		m.members[x.Name.Name] = x
 	}
 	for i, x := range own.Arms {
-		if k, ok := keyOf(x); ok {
+		if k, ok := keyOf(whole.unit, x); ok {
 			m.arms[k] = i
 		}
 	}
@@ -61,7 +70,8 @@ func newMerger(a *amender, def *syntax.Def) *merger {
 }
 
 // add adds what an enum, union or program has.
-func (m *merger) add(d *syntax.Def) {
+func (m *merger) add(p part) {
+	d := p.def
 	if d.Kind == syntax.Program || d.Disc != nil && d.Name.Name == m.def.Name.Name {
 		m.u.amended.checks = append(m.u.amended.checks, check{add: d, to: m.def})
 	}
@@ -76,7 +86,7 @@ func (m *merger) add(d *syntax.Def) {
 		m.def.Members = append(m.def.Members, x)
 	}
 	for _, x := range d.Arms {
-		m.arm(x)
+		m.arm(p.unit, x)
 	}
 	for _, v := range d.Versions {
 		i, ok := m.versions[v.Name.Name]
@@ -92,8 +102,8 @@ func (m *merger) add(d *syntax.Def) {
 }
 
 // arm adds an arm. If the union has an arm with the same name and data, its labels select that one.
-func (m *merger) arm(x *syntax.Arm) {
-	k, ok := keyOf(x)
+func (m *merger) arm(u *unit, x *syntax.Arm) {
+	k, ok := keyOf(u, x)
 	if i, have := m.arms[k]; ok && have {
 		own := *m.def.Arms[i]
 		own.Labels = append(slices.Clone(own.Labels), x.Labels...)

@@ -63,7 +63,7 @@ func (l *linker) resolveCodes() {
 		if p.Type == "" {
 			continue
 		}
-		t := l.u.lookup(p.Type)
+		t := l.resolve(l.u, p.Type, p.Pos, (*symbol).isType)
 		if t == nil || !t.isType() {
 			l.report(l.advice.suggest(l.u, diag.New(diag.BindUnknownName, p.Pos, "found no type %s", p.Type), p.Type, (*symbol).isType))
 			continue
@@ -74,7 +74,7 @@ func (l *linker) resolveCodes() {
 
 // codeNumber returns the value of a constant in the statement of code point p.
 func (l *linker) codeNumber(p *ir.CodePoint, name string) (uint32, bool) {
-	s := l.u.lookup(name)
+	s := l.resolve(l.u, name, p.Pos, (*symbol).isConst)
 	switch {
 	case s == nil || !s.isConst():
 		l.report(l.advice.suggest(l.u, diag.New(diag.BindUnknownName, p.Pos, "found no constant %s", name), name, (*symbol).isConst))

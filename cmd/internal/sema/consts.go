@@ -146,7 +146,16 @@ func (e *evaluator) enumValues(s *symbol) {
 }
 
 // eval computes a value of the text.
-func (e *evaluator) eval(v syntax.Value) (constant, bool) {
+func (e *evaluator) eval(v syntax.Value) (constant, bool) { return e.value(v, (*symbol).isConst) }
+
+// label computes a case value. A name that several included units declare means the member of the
+// discriminant's enum, which is nil for other discriminants.
+func (e *evaluator) label(v syntax.Value, enum *ir.Decl) (constant, bool) {
+	return e.value(v, func(s *symbol) bool { return s.isConst() && (s.member != nil && s.decl == enum || enum == nil) })
+}
+
+// value computes a value. If several included units declare a name, it prefers what fits.
+func (e *evaluator) value(v syntax.Value, fits func(*symbol) bool) (constant, bool) {
 	if v.Str {
 		e.report(diag.New(diag.NotAConst, v.Span, "found a string, expected an integer"))
 		return constant{}, false
@@ -160,8 +169,8 @@ func (e *evaluator) eval(v syntax.Value) (constant, bool) {
 	if b, ok := builtinConst(v.Text); ok {
 		return constant{Value: b}, true
 	}
-	s := e.u.lookup(v.Text)
-	if _, numbers := e.u.numbered(v.Text); len(numbers) > 0 && (s == nil || s.member == nil && s.decl.Kind == ir.Program) {
+	s := e.resolve(e.u, v.Text, v.Span, fits)
+	if numbers := e.u.numbered(v.Text, v.Span); len(numbers) > 0 && (s == nil || s.member == nil && s.decl.Kind == ir.Program) {
 		return e.evalNumber(v)
 	}
 	if s == nil {

@@ -103,6 +103,9 @@ func (c *collector) declareDef(d *syntax.Def) {
 	if !c.enter(s) {
 		return
 	}
+	if decl.Of != nil {
+		c.u.standsIn(s, c.u)
+	}
 	c.u.decls = append(c.u.decls, decl)
 	c.declareMembers(s)
 }

@@ -60,6 +60,9 @@ func (c *collector) declareInline(parent, field string, t *syntax.Type) {
 	if !c.enter(s) {
 		return
 	}
+	if d.Of != nil {
+		c.u.standsIn(s, c.u)
+	}
 	c.u.scope.inner[t.Body] = s
 	c.declareMembers(s)
 	c.declareInner(s)

@@ -114,7 +114,7 @@ func (u *unit) usedNames() map[string]bool {
 func (s *supplier) known(declared map[string]bool, v syntax.Value) bool {
 	for _, n := range namesOf(v) {
 		_, builtin := builtinConst(n)
-		_, numbers := s.u.numbered(n)
+		numbers := s.u.numbered(n, v.Span)
 		if _, flag := s.defines[n]; !declared[n] && !flag && !builtin && s.u.lookup(n) == nil && len(numbers) == 0 {
 			return false
 		}

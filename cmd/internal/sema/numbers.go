@@ -11,6 +11,7 @@ import (
 // a #define for it.
 type rpcNumber struct {
 	what  string // "procedure", "version" or "program"
+	unit  *unit
 	at    source.Span
 	value syntax.Value
 }
@@ -20,7 +21,7 @@ type rpcNumber struct {
 func (u *unit) rpcNumbers() map[string][]rpcNumber {
 	out := map[string][]rpcNumber{}
 	add := func(what string, name syntax.Ident, value syntax.Value) {
-		out[name.Name] = append(out[name.Name], rpcNumber{what, name.Span, value})
+		out[name.Name] = append(out[name.Name], rpcNumber{what, u, name.Span, value})
 	}
 	for _, f := range u.files {
 		for _, d := range f.Defs {
@@ -39,15 +40,31 @@ func (u *unit) rpcNumbers() map[string][]rpcNumber {
 	return out
 }
 
-// numbered returns the programs, versions and procedures with a name that u or one of its imports
-// declares, and the unit that declares them.
-func (u *unit) numbered(name string) (*unit, []rpcNumber) {
-	for _, i := range append([]*unit{u}, u.imports...) {
-		if n := i.numbers[name]; len(n) > 0 {
-			return i, n
+// numbered returns the programs, versions and procedures that a name can mean at a place: the ones
+// in the unit whose text it is, or else in all units that this one includes, or in the unit that
+// its sidecar chooses.
+func (u *unit) numbered(name string, at source.Span) []rpcNumber {
+	home := u.home(at)
+	var own, all, chosen []rpcNumber
+	for _, n := range home.numbers[name] {
+		if home.home(n.at) == home {
+			own = append(own, n)
 		}
 	}
-	return nil, nil
+	if len(own) > 0 {
+		return own
+	}
+	from := home.side.from[name].Text
+	for _, i := range append(home.imports[:len(home.imports):len(home.imports)], home) {
+		all = append(all, i.numbers[name]...)
+		if i.name == from {
+			chosen = append(chosen, i.numbers[name]...)
+		}
+	}
+	if len(chosen) > 0 {
+		return chosen
+	}
+	return all
 }
 
 // numberName is the name of a program, version or procedure of a unit.
@@ -60,9 +77,9 @@ type numberName struct {
 // RFC 4506 §6.4 (2) has no such constants, so evalNumber warns once for each name. If several have
 // the name, all must have the same number.
 func (e *evaluator) evalNumber(v syntax.Value) (constant, bool) {
-	owner, all := e.u.numbered(v.Text)
+	all := e.u.numbered(v.Text, v.Span)
 	first := all[0]
-	counting := numberName{owner, v.Text}
+	counting := numberName{first.unit, v.Text}
 	if e.counting[counting] {
 		e.report(diag.New(diag.ConstCycle, v.Span, "the number of %s %s is defined by itself", first.what, v.Text).With(first.at, "declared here"))
 		return constant{}, false
@@ -71,15 +88,19 @@ func (e *evaluator) evalNumber(v syntax.Value) (constant, bool) {
 	defer delete(e.counting, counting)
 	var value ir.Value
 	for i, n := range all {
-		k, ok := e.in(owner).eval(n.value)
+		k, ok := e.in(n.unit).eval(n.value)
 		switch {
 		case !ok:
 			return constant{}, false
 		case i == 0:
 			value = k.Value
 		case show(k.Value) != show(value):
-			e.report(diag.New(diag.NotAConst, v.Span, "%s stands for two numbers, %s and %s", v.Text, show(value), show(k.Value)).
-				With(first.at, "the first is declared here").With(n.at, "the second is declared here"))
+			d := diag.New(diag.NotAConst, v.Span, "%s stands for two numbers, %s and %s", v.Text, show(value), show(k.Value)).
+				With(first.at, "the first is declared here").With(n.at, "the second is declared here")
+			if n.unit != first.unit {
+				d = d.Helpf("add to the sidecar %s the line that says which one is meant: \"from %s %s\", or \"from %s %[3]s\"", e.u.sidecar(v.Span.File), first.unit.name, v.Text, n.unit.name)
+			}
+			e.report(d)
 			return constant{}, false
 		}
 	}

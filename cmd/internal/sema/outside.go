@@ -135,7 +135,7 @@ func (s *supplier) missingNames() []missing {
 			}, func(v *syntax.Value) {
 				for _, name := range namesOf(*v) {
 					_, builtin := builtinConst(name)
-					_, numbers := s.u.numbered(name)
+					numbers := s.u.numbered(name, v.Span)
 					if _, flag := s.defines[name]; !flag && !builtin && s.u.lookup(name) == nil && len(numbers) == 0 {
 						use(name, v.Span)
 					}

@@ -18,7 +18,11 @@ func checkRedeclared(f *findings, u *unit) {
 			}
 			for _, i := range u.imports {
 				other := i.scope.names[s.name]
-				if other == nil || s.decl.Anon || s.decl.Of != nil || u.amended.named[s.decl.Name] || sameTypedef(s, other) {
+				switch added := s.decl.Of != nil && s.member != nil && u.home(s.span) == u; {
+				case other == nil || s.decl.Anon || sameTypedef(s, other):
+					continue
+				case added && other.decl.Original() != s.decl.Original():
+				case s.decl.Of != nil || u.amended.named[s.decl.Name]:
 					continue
 				}
 				again[s.decl] = !members

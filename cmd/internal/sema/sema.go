@@ -100,6 +100,7 @@ func newCompiler(o Options) *compiler {
 
 // compile analyzes a loaded unit. The units that it imports were compiled when they were loaded.
 func (c *compiler) compile(u *unit) {
+	c.checkFrom(u)
 	c.amend(u)
 	c.newSupplier(u).supply()
 	(&collector{findings: c.findings, u: u}).declare()

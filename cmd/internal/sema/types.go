@@ -179,6 +179,9 @@ func (r *resolver) bound(d *syntax.Decl, t *ir.Type) bool {
 	}
 	if k.sym != nil {
 		t.LenText = k.Text
+		if k.sym.member == nil {
+			t.LenConst = k.sym.decl
+		}
 	}
 	return true
 }
@@ -219,7 +222,7 @@ func (r *resolver) cName(t *syntax.Type, plain string) {
 }
 
 func (r *resolver) named(t *syntax.Type) *ir.Type {
-	s := r.u.lookup(t.Name)
+	s := r.resolve(r.u, t.Name, t.Span, (*symbol).isType)
 	if s == nil {
 		if kind, plain, ok := primitive(t.Name); ok && t.Tag == 0 {
 			r.cName(t, plain)

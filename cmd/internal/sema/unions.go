@@ -158,7 +158,7 @@ func (r *resolver) checkUnion(s *symbol) {
 // caseLabel resolves a case value. It must be a value of the discriminant (RFC 4506 §6.4 (5)).
 func (r *resolver) caseLabel(s *symbol, v syntax.Value, kind ir.Kind, enum *ir.Decl, members memberSet) (ir.Label, bool) {
 	if enum != nil && v.Name && r.u.lookup(v.Text) == nil {
-		_, numbers := r.u.numbered(v.Text)
+		numbers := r.u.numbered(v.Text, v.Span)
 		if _, builtin := builtinConst(v.Text); !builtin && len(numbers) == 0 {
 			if _, given := r.values.defined(v.Text); !given && r.u.reportMissing(v.Text) {
 				r.report(r.advice.notMember(diag.New(diag.UndefinedConst, v.Span, "%s is not declared", v.Text), v.Text, enum))
@@ -166,7 +166,7 @@ func (r *resolver) caseLabel(s *symbol, v syntax.Value, kind ir.Kind, enum *ir.D
 			return ir.Label{}, false
 		}
 	}
-	k, ok := r.values.eval(v)
+	k, ok := r.values.label(v, enum)
 	if !ok {
 		return ir.Label{}, false
 	}
@@ -203,8 +203,12 @@ func (r *resolver) caseLabel(s *symbol, v syntax.Value, kind ir.Kind, enum *ir.D
 
 // brokenEnum reports whether an enum has faults. Then some of its values may be missing.
 func (u *unit) brokenEnum(enum *ir.Decl) bool {
-	s := u.lookup(enum.Name)
-	return s != nil && s.broken
+	for _, i := range append(u.imports[:len(u.imports):len(u.imports)], u) {
+		if s := i.scope.names[enum.Name]; s != nil && s.decl == enum {
+			return s.broken
+		}
+	}
+	return false
 }
 
 // memberSet finds the members of an enum.

@@ -58,13 +58,22 @@ type sidecar struct {
 	opened   map[string]bool // the names in open
 	payloads []bind.Word     // "payload": header types that carry a payload
 	given    []bind.Given
+
+	from      map[string]bind.Word // "from": the unit that has a name, by the name
+	fromNames []bind.Word          // the names in from, in order
 }
 
 // take sets the content of a file.
 func (s *sidecar) take(f *bind.File) {
-	*s = sidecar{bind: f.Bind, open: f.Open, opened: map[string]bool{}, payloads: f.Payloads, given: f.Given}
+	*s = sidecar{bind: f.Bind, open: f.Open, opened: map[string]bool{}, payloads: f.Payloads, given: f.Given, from: map[string]bind.Word{}}
 	for _, w := range s.open {
 		s.opened[w.Text] = true
+	}
+	for _, l := range f.From {
+		for _, w := range l.Names {
+			s.from[w.Text] = l.Unit
+			s.fromNames = append(s.fromNames, w)
+		}
 	}
 }
 
@@ -138,21 +147,6 @@ func (u *unit) reportMissing(name string) bool {
 	}
 	u.undeclared.reported[name] = true
 	return true
-}
-
-// lookup returns the symbol with a name, or nil. The unit's own declarations precede its imports',
-// and what an import amends precedes the declaration that it amends.
-func (u *unit) lookup(name string) *symbol {
-	if s := u.scope.names[name]; s != nil {
-		return s
-	}
-	var found *symbol
-	for _, i := range u.imports {
-		if s := i.scope.names[name]; s != nil && (found == nil || s.decl.Of != nil && found.decl.Of == nil) {
-			found = s
-		}
-	}
-	return found
 }
 
 // visible returns all symbols of the unit and its imports.

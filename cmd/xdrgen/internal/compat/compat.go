@@ -34,7 +34,7 @@ func Compare(old, new Revision) []Change {
 	c := &comparer{wire: newWire(), twin: map[*ir.Decl]*ir.Decl{}, found: map[*ir.Decl]bool{}}
 	a, b := old.Unit.AllDecls(), new.Unit.AllDecls()
 	c.oldUses, c.newUses = uses(a), uses(b)
-	pairs := c.match(a, b)
+	pairs := c.match(old.Unit, new.Unit)
 	for _, p := range pairs {
 		c.decl(p.old, p.new)
 	}
@@ -65,7 +65,7 @@ type comparer struct {
 	wire             *wire
 	twin             map[*ir.Decl]*ir.Decl // old declaration to new
 	found            map[*ir.Decl]bool     // new declarations that have a twin
-	oldUses, newUses map[string]bool       // constants used as bounds or cases
+	oldUses, newUses map[*ir.Decl]bool     // constants used as bounds or cases
 	out              []Change
 }
 

@@ -46,7 +46,7 @@ func (c *comparer) constant(where string, old, new *ir.Decl) {
 		return
 	}
 	rule := ConstValue
-	if c.oldUses[old.Name] || c.newUses[new.Name] {
+	if c.oldUses[old] || c.newUses[new] {
 		rule = ConstBound
 	}
 	c.add(rule, where, old.Pos, new.Pos, "%s changed from %s to %s", where, old.Value.Decimal(), new.Value.Decimal())

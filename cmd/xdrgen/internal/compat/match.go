@@ -24,24 +24,17 @@ func sameSort(a, b *ir.Decl) bool {
 
 // match pairs declarations by name. It pairs the others by their encoding and the similarity
 // of their names, and reports these as renamed.
-func (c *comparer) match(old, new []*ir.Decl) []pair {
-	byName := make(map[string]*ir.Decl, len(new))
-	for _, d := range new {
-		byName[d.Name] = d
-	}
+func (c *comparer) match(old, new *ir.Unit) []pair {
 	var pairs []pair
 	pairUp := func(d, n *ir.Decl) {
 		pairs = append(pairs, pair{d, n})
 		c.twin[d], c.found[n] = n, true
 	}
-	for _, d := range old {
-		if n := byName[d.Name]; n != nil && sameSort(d, n) {
-			pairUp(d, n)
-		}
-	}
+	a, b := old.AllDecls(), new.AllDecls()
+	c.named(old, new, pairUp)
 	guesses := 0
-	left := slices.DeleteFunc(slices.Clone(new), func(n *ir.Decl) bool { return c.found[n] })
-	for _, d := range old {
+	left := slices.DeleteFunc(slices.Clone(b), func(n *ir.Decl) bool { return c.found[n] })
+	for _, d := range a {
 		if c.twin[d] != nil || guesses > maxGuesses {
 			continue
 		}
@@ -64,6 +57,55 @@ func (c *comparer) match(old, new []*ir.Decl) []pair {
 		}
 	}
 	return pairs
+}
+
+// place is the unit that declares a name. A copy with additions has the place of its original.
+type place struct{ unit, name string }
+
+func placeOf(d *ir.Decl, root string) place {
+	if imp := d.Original().Import; imp != nil {
+		return place{imp.Unit, d.Name}
+	}
+	return place{root, d.Name}
+}
+
+// named pairs declarations with the same name: first in units with the same name, then in the two
+// compared units, whose names can differ, and then in any units, since a declaration can move. If
+// there are several to pair in the last step, one with the same encoding is taken, or else the
+// first.
+func (c *comparer) named(old, new *ir.Unit, pairUp func(d, n *ir.Decl)) {
+	places, byName := map[place]*ir.Decl{}, map[string][]*ir.Decl{}
+	for _, n := range new.AllDecls() {
+		places[placeOf(n, new.Name)] = n
+		byName[n.Name] = append(byName[n.Name], n)
+	}
+	pair := func(find func(d *ir.Decl) *ir.Decl) {
+		for _, d := range old.AllDecls() {
+			if c.twin[d] != nil {
+				continue
+			}
+			if n := find(d); n != nil && !c.found[n] && sameSort(d, n) {
+				pairUp(d, n)
+			}
+		}
+	}
+	pair(func(d *ir.Decl) *ir.Decl { return places[placeOf(d, old.Name)] })
+	pair(func(d *ir.Decl) *ir.Decl {
+		if d.Original().Import != nil {
+			return nil
+		}
+		return places[placeOf(d, new.Name)]
+	})
+	pair(func(d *ir.Decl) *ir.Decl {
+		free := slices.DeleteFunc(slices.Clone(byName[d.Name]), func(n *ir.Decl) bool { return c.found[n] || !sameSort(d, n) })
+		if i := slices.IndexFunc(free, func(n *ir.Decl) bool { return c.sameButName(d, n) }); i > 0 {
+			return free[i]
+		}
+		if len(free) > 0 {
+			return free[0]
+		}
+		return nil
+	})
 }
 
 // pairInPlace pairs two unmatched declarations that are used in the same place and are
@@ -189,19 +231,19 @@ func parts(d *ir.Decl) []string {
 	return out
 }
 
-// uses returns the names of the constants that are used as a bound or case.
-func uses(decls []*ir.Decl) map[string]bool {
-	out := map[string]bool{}
+// uses returns the constants that are used as a bound or case.
+func uses(decls []*ir.Decl) map[*ir.Decl]bool {
+	out := map[*ir.Decl]bool{}
 	for _, d := range decls {
 		for u := range d.Types() {
-			if bound := u.Type.LenText; bound != "" {
+			if bound := u.Type.LenConst; bound != nil {
 				out[bound] = true
 			}
 		}
 		for _, a := range d.Arms {
 			for _, l := range a.Labels {
 				if l.Const != nil {
-					out[l.Const.Name] = true
+					out[l.Const] = true
 				}
 			}
 		}

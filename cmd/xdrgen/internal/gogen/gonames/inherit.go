@@ -22,6 +22,9 @@ func (n *Names) inherit(r *renamer, decls []*ir.Decl) {
 			continue
 		}
 		for _, of := range n.all[d.Name] {
+			if of.Original() != d.Original() {
+				continue // another unit's declaration with that name
+			}
 			set(d.Name, n.decl[of])
 			for _, m := range of.Members {
 				if r.renames[m.Name] == "" {
