@@ -187,6 +187,7 @@ func Table() []Row {
 		{Package: "internal/jsontext", Sequential: true},
 		{Package: "internal/leak"},
 		{Package: "internal/history"},
+		{Package: "internal/netfault"},
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
 		{Package: "internal/admission"},

@@ -21,7 +21,8 @@ type Bugs struct {
 	ReleaseEarly bool
 
 	// ShortGrace is a bug of the reply cache: it takes a client that comes back for another one
-	// after a second, although the server may notice a lost connection 30 s later.
+	// after a second, and does not ask whether the old connection is up. The server may notice its
+	// loss 30 s later.
 	ShortGrace bool
 
 	// ByPort is a bug of the reply cache: the port is a part of the client's identity, so that no
@@ -41,7 +42,7 @@ type Message struct {
 
 // cache returns the configuration of the reply caches.
 func (b *Bugs) cache() *replycache.Config {
-	cfg := &replycache.Config{Grace: 3 * peerTimeout}
+	cfg := new(replycache.Config)
 	if b.ShortGrace {
 		cfg.Grace = time.Second
 	}

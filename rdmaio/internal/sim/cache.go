@@ -66,7 +66,12 @@ func (e *end) pass(q *engine.Request, p *rpc, message []byte) {
 }
 
 // Conn implements oncrpc.Responder.
-func (r *responder) Conn() oncrpc.Conn { return &r.e.conn }
+func (r *responder) Conn() oncrpc.Conn {
+	if r.e.w.cfg.Bugs.ShortGrace {
+		return &r.e.conn
+	}
+	return prober{&r.e.conn}
+}
 
 // Context implements oncrpc.Responder.
 func (*responder) Context() context.Context { return context.Background() }
@@ -130,10 +135,12 @@ func (c *conn) Err() error { return c.e.err }
 // prober is a conn that can find out whether its peer is there.
 type prober struct{ *conn }
 
-// Probe implements oncrpc.Prober: a peer that does not answer is gone.
+// Probe implements oncrpc.Prober: a connection whose peer does not answer is closed.
 func (c prober) Probe(limit time.Duration) {
 	e := c.e
-	e.w.after(time.Duration(e.w.rng.Int64N(int64(limit)+1)), e.name+" probed", func() {
+	d := time.Duration(e.w.rng.Int64N(int64(min(limit, peerTimeout)) + 1))
+	e.w.after(d, e.name+" has asked its peer", func() {
+		e.w.tally.probes++
 		if e.link.broken && !e.gone {
 			e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
 		}

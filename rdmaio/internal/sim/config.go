@@ -65,6 +65,7 @@ type Result struct {
 	Links     int            // connections made
 	Most      int            // the largest number at a time
 	FromCache int            // Calls answered from a reply cache
+	Probes    int            // connections probed for a cache
 	Again     int            // Calls that a cache has held back and served later
 	Client    machine.Stats  // of the client's connections
 

@@ -215,7 +215,7 @@ func (e *end) end(why error) {
 	if errors.Is(why, engine.ErrInternal) {
 		e.w.fail("%s: %v", e.name, why)
 	}
-	if errors.Is(why, engine.ErrNoDone) && !l.noDone {
+	if errors.Is(why, engine.ErrNoDone) && !l.noDone && !l.broken {
 		e.w.fail("%s: %v, but it was sent", e.name, why)
 	}
 	if !l.broken {

@@ -24,7 +24,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	var fired [Faults]int
-	outcomes, links, events, fromCache, again, most := make(map[string]int), 0, 0, 0, 0, 0
+	outcomes, links, events, fromCache, again, probes, most := make(map[string]int), 0, 0, 0, 0, 0, 0
 	var clients machine.Stats
 	var seen versionsSeen
 	for s := *seed; s < *seed+uint64(n); s++ {
@@ -42,6 +42,7 @@ func TestSeeds(t *testing.T) {
 		events += r.Events
 		fromCache += r.FromCache
 		again += r.Again
+		probes += r.Probes
 		most = max(most, r.Most)
 		clients.Connects += r.Client.Connects
 		clients.DialFailures += r.Client.DialFailures
@@ -53,7 +54,7 @@ func TestSeeds(t *testing.T) {
 	}
 	seen.report(t, n)
 	for what, k := range map[string]int{
-		"Calls answered from a reply cache": fromCache, "Calls that a reply cache held back": again,
+		"Calls answered from a reply cache": fromCache, "Calls that a reply cache held back": again, "connections that it probed": probes,
 		"connections dropped because they were stuck": int(clients.Stuck), "connections dropped because they were idle": int(clients.IdleCloses),
 		"Calls that waited for a connection with room": int(clients.Delayed), "runs with several connections at a time": most - 1,
 	} {

@@ -57,6 +57,7 @@ type tally struct {
 	links    int
 	most     int // connections at a time
 	again    int // Calls that a cache has held back
+	probes   int // connections that a cache has probed
 	parts    int // messages that were parts of continued ones
 	cutParts int // of these, Calls that were cancelled before the last
 	cutOff   int // continued messages without a last part
@@ -108,7 +109,7 @@ func (w *world) result() Result {
 	r := Result{
 		Trace: hex.EncodeToString(w.trace.Sum(nil)), Events: w.events, Failures: w.failures,
 		Fired: t.fired, Outcomes: t.outcomes, Time: w.now, Links: t.links, Most: t.most,
-		FromCache: w.fromCache(), Again: t.again, Client: w.redial.machine.Stats(),
+		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Client: w.redial.machine.Stats(),
 		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
 		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff,
 	}
