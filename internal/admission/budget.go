@@ -16,7 +16,8 @@ import (
 //
 // With Reply there is a reserve, half of Most, for the replies of handlers about which nothing is
 // known but that no reply is longer than Reply. So many of them run at a time as could all answer
-// with so much, and at least one.
+// with so much, and at least one. A source leaves the last one to others. What a Request needs
+// beyond its share (Ticket.Take) is in the reserve, too.
 type Budget struct {
 	Most  int // 0: no limit
 	Reply int // the size of the largest reply; 0 means no reserve
@@ -27,13 +28,13 @@ type Budget struct {
 	// None of these is changed after the first use.
 
 	mu      sync.Mutex
-	used    int64   // of shares
-	excess  int64   // bytes of replies in the reserve
-	running tickets // that have a part of the reserve
+	used    int64        // of shares
+	excess  int64        // bytes in the reserve
+	running list[Ticket] // those that have a part of the reserve, the oldest first
 	shares  map[netip.Prefix]*Share
-	bytes   waiters // for bytes of their shares
-	reserve waiters // for a part of the reserve
-	looking bool    // look will be called
+	bytes   queue // for bytes of their shares
+	reserve queue // for the reserve
+	looking bool  // look will be called
 }
 
 // Take takes n bytes if that many are left, and reports whether it did.
@@ -58,7 +59,7 @@ func (b *Budget) Give(n int) {
 
 // wake releases b.mu, which must be held, and then calls those that wait for what there is now.
 func (b *Budget) wake() {
-	if b.bytes.first == nil && b.reserve.first == nil {
+	if b.bytes.n == 0 && b.reserve.n == 0 {
 		b.mu.Unlock()
 		return // the usual case
 	}
@@ -70,7 +71,7 @@ func (b *Budget) wake() {
 		if w.share.room() >= int64(w.need) {
 			ready = append(ready, w)
 		} else {
-			b.bytes.push(w)
+			b.bytes.push(&w.share.bytes, w)
 		}
 	}
 	b.mu.Unlock()
@@ -79,18 +80,30 @@ func (b *Budget) wake() {
 	}
 }
 
-// serve gives free parts of the reserve to Tickets that wait, and appends their Waiters, which must
-// be called, to a list. b.mu must be held.
+// serve gives what is free of the reserve to Tickets that wait, and appends their Waiters, which
+// must be called, to a list. b.mu must be held.
 func (b *Budget) serve(ready []*Waiter) []*Waiter {
-	for b.reserve.first != nil && b.free() > 0 {
-		w := b.reserve.pop()
-		w.ticket.enter()
-		ready = append(ready, w)
+	for passed := 0; passed < min(looks, b.reserve.lines.n); {
+		w := b.reserve.front()
+		t := w.ticket
+		switch {
+		case w.more && b.spare(t) >= int64(w.need):
+			t.exceed(w.need)
+			t.promised = true
+		case !w.more && b.mayRun(t.share):
+			t.enter()
+		default:
+			b.reserve.pass()
+			passed++
+			continue
+		}
+		ready = append(ready, b.reserve.pop())
+		passed = 0
 	}
 	return ready
 }
 
-// looks is the number of Waiters that one call looks at.
+// looks is the number of Waiters that one call looks at and cannot serve.
 const looks = 16
 
 // free returns how many further handlers without a bound may run. Replies in the reserve count by
@@ -100,7 +113,33 @@ func (b *Budget) free() int64 {
 		return math.MaxInt64
 	}
 	part := int64(b.Reply)
-	return max(1, int64(b.Most)/2/part) - (b.excess+part/2)/part - int64(b.running.n)
+	return b.parts() - (b.excess+part/2)/part - int64(b.running.n)
+}
+
+// parts returns how many handlers without a bound may run at a time.
+func (b *Budget) parts() int64 { return max(1, int64(b.Most)/2/int64(b.Reply)) }
+
+// mayRun reports whether a further handler of a source may have a part of the reserve. The last one
+// is for a source that has none. b.mu must be held.
+func (b *Budget) mayRun(s *Share) bool {
+	free := b.free()
+	return free > 1 || free == 1 && (s.running == 0 || b.parts() == 1)
+}
+
+// largest returns how many bytes of the reserve a Ticket may take that is alone there: what one
+// reply leaves, or half of it.
+func (b *Budget) largest() int64 { return max(int64(b.Most)/4, int64(b.Most)/2-int64(b.Reply)) }
+
+// spare returns how many bytes of the reserve a Ticket may take. b.mu must be held.
+func (b *Budget) spare(t *Ticket) int64 {
+	if b.Most == 0 || b.Reply == 0 {
+		return 0
+	}
+	alone := b.excess == int64(t.extra) && (b.running.n == 0 || b.running.n == 1 && t.place.in != nil)
+	if alone {
+		return b.largest() - b.excess
+	}
+	return int64(b.Most)/2 - b.excess - int64(b.running.n)*int64(b.Reply)
 }
 
 // Recall takes the parts of the reserve from handlers that began before a time and have not
@@ -110,8 +149,8 @@ func (b *Budget) free() int64 {
 func (b *Budget) Recall(before time.Time) {
 	var ready []*Waiter
 	b.mu.Lock()
-	for oldest := b.running.first; oldest != nil && b.reserve.n > 0 && oldest.since.Before(before); oldest = b.running.first {
-		oldest.leave()
+	for b.reserve.n > 0 && b.running.n > 0 && b.running.first.value.since.Before(before) {
+		b.running.first.value.leave()
 		ready = b.serve(ready)
 	}
 	b.mu.Unlock()

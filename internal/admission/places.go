@@ -1,7 +1,7 @@
 package admission
 
 import (
-	"slices"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 )
@@ -9,7 +9,12 @@ import (
 // Places are the places at which the handlers of a server run: Most for all connections, and one
 // more for each connection. So handlers that wait for some clients, for as long as those like, do
 // not keep out the Calls of others. A Request, of type R, that gets no place waits in the Queue of
-// its connection, without a goroutine. A place that becomes free goes to the connections in turn.
+// its connection, without a goroutine. A place that becomes free goes to the sources in turn, and
+// within a source to its connections in turn:
+//
+//	Places ──> source ──┬─> Queue of a connection: Requests in their order
+//	   │                └─> Queue ...
+//	   └────> receded: Queues whose peers may be gone, when no other waits
 //
 // A handler runs on a goroutine that ran another one before, if there is one: its stack has the
 // size that handlers need (see idle).
@@ -20,9 +25,19 @@ type Places[R any] struct {
 
 	mu      sync.Mutex
 	used    int
-	waiting []*Queue[R] // those that have Requests
-	queues  int         // that have called Start, and not Leave
+	sources map[netip.Prefix]*group[R]
+	waiting list[group[R]] // those with Requests
+	receded list[Queue[R]] // those with Requests
+	queues  int            // that have called Join or Start, and not Leave
 	idle    idle[R]
+}
+
+// group is what waits of one source.
+type group[R any] struct {
+	prefix  netip.Prefix // invalid: of one connection
+	members int
+	waiting list[Queue[R]] // those with Requests
+	turn    element[group[R]]
 }
 
 // Queue is the state of Places for one connection. The zero Queue is empty.
@@ -33,8 +48,11 @@ type Queue[R any] struct {
 	// Guarded by Places.mu.
 	joined  bool // counted in Places.queues
 	own     bool // the connection's own place is in use
-	listed  bool // the Queue is in Places.waiting
+	receded bool
+	source  *group[R]
+	alone   group[R] // the source, if it is the only connection of that
 	waiting []*R
+	turn    element[Queue[R]]
 }
 
 // job is a Request at a place.
@@ -44,16 +62,41 @@ type job[R any] struct {
 	own     bool // at the connection's own place
 }
 
+// Join tells the source of a connection with a Queue, before its first Start. Connections of one
+// source take turns among themselves. A connection from this machine, or without Join, has its own
+// turn.
+func (p *Places[R]) Join(q *Queue[R], s Source) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.join(q); s.Local {
+		return
+	}
+	g := p.sources[s.Prefix]
+	if g == nil {
+		if g = (&group[R]{prefix: s.Prefix}); p.sources == nil {
+			p.sources = make(map[netip.Prefix]*group[R])
+		}
+		p.sources[s.Prefix] = g
+	}
+	g.members++
+	q.source = g
+}
+
+// join counts a Queue. p.mu must be held.
+func (p *Places[R]) join(q *Queue[R]) {
+	if !q.joined {
+		q.joined, q.source = true, &q.alone
+		p.queues++
+	}
+}
+
 // Start runs the handler for a Request of the connection with a Queue. If there is no place, it
 // queues the Request and returns false.
 func (p *Places[R]) Start(q *Queue[R], r *R) bool {
 	j := job[R]{request: r, queue: q}
 	q.running.Add(1)
 	p.mu.Lock()
-	if !q.joined {
-		q.joined = true
-		p.queues++
-	}
+	p.join(q)
 	switch {
 	case !q.own:
 		q.own, j.own = true, true
@@ -62,10 +105,7 @@ func (p *Places[R]) Start(q *Queue[R], r *R) bool {
 	default:
 		q.waiting = append(q.waiting, r)
 		q.length.Store(int32(len(q.waiting)))
-		if !q.listed {
-			q.listed = true
-			p.waiting = append(p.waiting, q)
-		}
+		p.list(q)
 		p.mu.Unlock()
 		return false
 	}
@@ -77,6 +117,23 @@ func (p *Places[R]) Start(q *Queue[R], r *R) bool {
 		w <- j
 	}
 	return true
+}
+
+// list gives a Queue with Requests a turn, unless it has one. p.mu must be held.
+func (p *Places[R]) list(q *Queue[R]) {
+	if q.receded {
+		p.receded.push(&q.turn, q)
+		return
+	}
+	q.source.waiting.push(&q.turn, q)
+	p.waiting.push(&q.source.turn, q.source)
+}
+
+// unlist takes the turn from a Queue. p.mu must be held.
+func (*Places[R]) unlist(q *Queue[R]) {
+	if q.turn.remove(); q.source != nil && q.source.waiting.n == 0 {
+		q.source.turn.remove()
+	}
 }
 
 // work runs handlers, beginning with j.
@@ -104,7 +161,7 @@ func (p *Places[R]) next(j job[R], w worker[R]) job[R] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if j.own {
-		if j.request = j.queue.pop(); j.request != nil {
+		if j.request = p.take(j.queue); j.request != nil {
 			return j
 		}
 		j.queue.own = false
@@ -121,18 +178,46 @@ func (p *Places[R]) next(j job[R], w worker[R]) job[R] {
 
 // pop removes and returns the next Request that waits for a shared place. p.mu must be held.
 func (p *Places[R]) pop() job[R] {
-	for len(p.waiting) > 0 {
-		q := p.waiting[0]
-		p.waiting[0], p.waiting = nil, p.waiting[1:]
-		r := q.pop()
-		if q.listed = len(q.waiting) > 0; q.listed {
-			p.waiting = append(p.waiting, q)
+	var q *Queue[R]
+	if g := p.waiting.pop(); g != nil {
+		q = g.waiting.pop()
+		if g.waiting.n > 0 {
+			p.waiting.push(&g.turn, g)
 		}
-		if r != nil {
-			return job[R]{request: r, queue: q}
-		}
+	} else if q = p.receded.pop(); q == nil {
+		return job[R]{}
 	}
-	return job[R]{}
+	r := p.take(q)
+	if len(q.waiting) > 0 {
+		p.list(q)
+	}
+	return job[R]{request: r, queue: q}
+}
+
+// take removes and returns the first Request of a Queue, or nil. p.mu must be held.
+func (p *Places[R]) take(q *Queue[R]) *R {
+	if len(q.waiting) == 0 {
+		return nil
+	}
+	r := q.waiting[0]
+	q.waiting[0], q.waiting = nil, q.waiting[1:]
+	q.length.Store(int32(len(q.waiting)))
+	if len(q.waiting) == 0 {
+		p.unlist(q)
+	}
+	return r
+}
+
+// Recede is called when the peer of a connection has closed its direction. It may have gone, and
+// then nobody reads the replies. So the connection's Requests that wait get places when no others
+// wait.
+func (p *Places[R]) Recede(q *Queue[R]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unlist(q)
+	if q.receded = true; len(q.waiting) > 0 {
+		p.list(q)
+	}
 }
 
 // sweep ends idle goroutines that the load does not need.
@@ -148,10 +233,7 @@ func (p *Places[R]) RemoveAll(q *Queue[R], drop func(*R)) {
 	all := q.waiting
 	q.waiting = nil
 	q.length.Store(0)
-	if q.listed { // else Places would keep the connection's memory until a shared place is free
-		q.listed = false
-		p.waiting = slices.DeleteFunc(p.waiting, func(o *Queue[R]) bool { return o == q })
-	}
+	p.unlist(q) // else Places would keep the connection's memory until a shared place is free
 	p.mu.Unlock()
 	for _, r := range all {
 		drop(r)
@@ -169,6 +251,11 @@ func (p *Places[R]) Leave(q *Queue[R]) {
 		return
 	}
 	q.joined = false
+	if g := q.source; g != &q.alone {
+		if g.members--; g.members == 0 {
+			delete(p.sources, g.prefix)
+		}
+	}
 	if p.queues--; p.queues == 0 {
 		p.idle.end()
 	}
@@ -177,14 +264,3 @@ func (p *Places[R]) Leave(q *Queue[R]) {
 // Waiting reports whether Requests wait in the Queue. The place of a handler that is about to
 // return goes to one of them.
 func (q *Queue[R]) Waiting() bool { return q.length.Load() > 0 }
-
-// pop removes and returns the first Request of a Queue, or nil.
-func (q *Queue[R]) pop() *R {
-	if len(q.waiting) == 0 {
-		return nil
-	}
-	r := q.waiting[0]
-	q.waiting[0], q.waiting = nil, q.waiting[1:]
-	q.length.Store(int32(len(q.waiting)))
-	return r
-}

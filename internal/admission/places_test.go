@@ -302,3 +302,69 @@ func TestQueueReportsWaitingRequests(t *testing.T) {
 		s.Leave(q)
 	})
 }
+
+// Sources take turns, however many connections they have. A connection from this machine has its
+// own turn.
+func TestSourcesTakeTurnsAtTheSharedPlaces(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 1)
+		queues := make(map[string]*queue)
+		var all []*queue
+		for _, name := range []string{"a1", "a2", "a3", "b1", "l1", "l2"} {
+			q := new(queue)
+			source := admission.Source{Local: true}
+			if name[0] != 'l' {
+				source = at(int(name[0]))
+			}
+			s.Join(q, source)
+			queues[name], all = q, append(all, q)
+			s.start(q, name+" own", true)
+		}
+		s.start(queues["a1"], "a1 1", true)
+		for _, name := range []string{"a1 2", "a1 3", "a2 1", "a2 2", "a3 1", "b1 1", "b1 2", "l1 1", "l1 2", "l2 1"} {
+			s.start(queues[name[:2]], name, false)
+		}
+		last := "a1 1"
+		for _, next := range []string{"a1 2", "b1 1", "l1 1", "l2 1", "a2 1", "b1 2", "l1 2", "a3 1", "a1 3", "a2 2"} {
+			s.end(last, next)
+			last = next
+		}
+		s.finish(all...)
+		// The source of connections that have left is forgotten.
+		late := new(queue)
+		s.Join(late, at('a'))
+		s.start(late, "late", true)
+		s.finish(late)
+	})
+}
+
+// Requests of a connection whose peer may have gone get shared places when no other waits, and
+// still the connection's own one.
+func TestRecededConnectionsComeLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, 1)
+		gone, other := new(queue), new(queue)
+		s.Join(gone, at(1))
+		s.Join(other, at(2))
+		s.start(gone, "own", true)
+		s.start(gone, "shared", true)
+		for _, name := range []string{"g1", "g2", "g3"} {
+			s.start(gone, name, false)
+		}
+		s.Recede(gone)
+		s.start(gone, "g4", false)
+		s.start(other, "o", true)
+		for _, name := range []string{"o1", "o2"} {
+			s.start(other, name, false)
+		}
+		s.end("shared", "o1")
+		s.end("own", "g1")
+		s.end("o1", "o2")
+		s.end("o2", "g2")
+		s.end("g2", "g3")
+		s.RemoveAll(gone, func(*request) {})
+		s.Recede(gone)
+		s.end("g3", []string{}...)
+		s.finish(gone, other)
+	})
+}

@@ -31,7 +31,9 @@ func (b *Budget) look() {
 	ready := b.admit(nil, b.reserve.n)
 	var waiting []any
 	if b.Relief != nil {
-		waiting = b.reserve.owners(b.bytes.owners(nil))
+		add := func(w *Waiter) { waiting = append(waiting, w.Owner) }
+		b.bytes.each(b.bytes.n, add)
+		b.reserve.each(b.reserve.n, add)
 	}
 	b.mu.Unlock()
 	for _, w := range ready {
@@ -47,23 +49,14 @@ func (b *Budget) look() {
 // where there is room by now, and appends their Waiters, which must be called, to a list. It looks
 // at n Tickets. b.mu must be held.
 func (b *Budget) admit(ready []*Waiter, n int) []*Waiter {
-	for w := b.reserve.first; w != nil && n > 0; n-- {
-		next := w.next
-		if w.ticket.bind(w.need) {
-			b.reserve.remove(w)
+	b.reserve.each(n, func(w *Waiter) {
+		if w.more && w.ticket.more(w.need) || !w.more && w.ticket.bind(w.need) {
+			w.ticket.promised = w.more
+			w.leave()
 			ready = append(ready, w)
 		}
-		w = next
-	}
+	})
 	return ready
-}
-
-// owners appends the owners of all Waiters to a list.
-func (l *waiters) owners(to []any) []any {
-	for w := l.first; w != nil; w = w.next {
-		to = append(to, w.Owner)
-	}
-	return to
 }
 
 // Stuck reports whether a connection keeps memory from others: n bytes of replies are not written,

@@ -20,8 +20,11 @@ type Share struct {
 	source netip.Prefix // invalid: of one connection
 
 	// Guarded by Budget.mu.
-	conns int
-	used  int64
+	conns   int
+	used    int64
+	running int  // Tickets that have a part of the reserve
+	bytes   line // Waiters for bytes of the share
+	parts   line // Waiters for the reserve
 }
 
 // Join returns the Share of a connection. Connections of one source have one together, and each
@@ -67,8 +70,8 @@ func (s *Share) Take(n int, w *Waiter) bool {
 		return true
 	}
 	if w != nil {
-		w.share, w.need = s, n
-		b.bytes.push(w)
+		w.share, w.need, w.ticket = s, n, nil
+		b.bytes.push(&s.bytes, w)
 		b.watch()
 	}
 	return false

@@ -17,16 +17,17 @@ import "time"
 // One goroutine at a time uses a Ticket.
 type Ticket struct {
 	share   *Share
-	own     int  // bytes of the Request
+	own     int  // bytes of the Request, and of Take
 	bounded bool // Admit has taken a bound of the share
 	reply   int  // the bound of the reply, or its size
 	excess  bool // the reply is in the reserve
 
 	// Guarded by Budget.mu.
-	admitted   bool      // Admit has taken memory
-	since      time.Time // when it got its part of the reserve
-	in         *tickets  // nil: it has no part of the reserve
-	prev, next *Ticket
+	admitted bool            // Admit has taken memory
+	since    time.Time       // when it got its part of the reserve
+	place    element[Ticket] // in Budget.running: it has a part of the reserve
+	extra    int             // bytes of Take that are in the reserve
+	promised bool            // those that Take waited for are taken
 }
 
 // Ticket returns the Ticket of a Request that has taken n bytes.
@@ -42,12 +43,12 @@ func (t *Ticket) Admit(n int, w *Waiter) bool {
 	switch {
 	case t.admitted:
 	case t.bind(n):
-	case b.free() > 0: // so none waits for it
+	case b.mayRun(t.share): // so none waits for it
 		t.enter()
 	default:
 		if w != nil {
-			w.share, w.need, w.ticket = t.share, n, t
-			b.reserve.push(w)
+			w.share, w.need, w.ticket, w.more = t.share, n, t, false
+			b.reserve.push(&t.share.parts, w)
 			b.watch()
 		}
 		return false
@@ -88,48 +89,86 @@ func (t *Ticket) bind(n int) bool {
 // enter gives a Ticket a part of the reserve. Budget.mu must be held.
 func (t *Ticket) enter() {
 	t.admitted, t.since = true, time.Now()
-	t.share.budget.running.push(t)
+	t.share.running++
+	t.share.budget.running.push(&t.place, t)
 }
 
 // leave gives it back. Budget.mu must be held.
 func (t *Ticket) leave() {
-	if t.in != nil {
-		t.in.remove(t)
+	if t.place.in != nil {
+		t.share.running--
+		t.place.remove()
 	}
 }
 
-// tickets is a list of Tickets that have parts of the reserve, in the order in which they got them.
-type tickets struct {
-	first, last *Ticket
-	n           int
+// Take takes n bytes more for the Request until it ends, such as for decoded arguments: of the
+// share, or of the reserve. If it has not taken them, later reports whether a wait can help: then
+// w, unless it is nil, is called when the Ticket has them, and Take must be called once more. A
+// Ticket that has bytes of the reserve never waits for more, as it would keep them from those that
+// wait for it.
+func (t *Ticket) Take(n int, w *Waiter) (taken, later bool) {
+	b := t.share.budget
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case t.promised:
+		t.promised = false
+	case t.more(n):
+	case b.spare(t) >= int64(n):
+		t.exceed(n)
+	case t.extra > 0 || b.Reply == 0 || int64(n) > b.largest():
+		return false, false
+	default:
+		if w != nil {
+			w.share, w.need, w.ticket, w.more = t.share, n, t, true
+			b.reserve.push(&t.share.parts, w)
+			b.watch()
+		}
+		return false, true
+	}
+	return true, false
 }
 
-// push appends a Ticket.
-func (l *tickets) push(t *Ticket) {
-	t.in, t.prev, t.next = l, l.last, nil
-	if l.last == nil {
-		l.first = t
-	} else {
-		l.last.next = t
+// AwaitMore is Take for a goroutine that can wait. It returns false if there are no n bytes before
+// done is closed, or within limit unless that is zero. Budget.Relief gets the owner.
+func (t *Ticket) AwaitMore(n int, owner any, done <-chan struct{}, limit time.Duration) bool {
+	if taken, later := t.Take(n, nil); !later {
+		return taken
 	}
-	l.last = t
-	l.n++
+	woken := make(chan struct{}, 1)
+	w := &Waiter{Owner: owner, Call: func() { woken <- struct{}{} }}
+	if taken, later := t.Take(n, w); !later {
+		return taken
+	}
+	var late <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		late = timer.C
+	}
+	select {
+	case <-woken:
+	case <-done:
+	case <-late:
+	}
+	t.share.budget.Forget(w)
+	taken, _ := t.Take(n, nil)
+	return taken
 }
 
-// remove removes a Ticket from any place.
-func (l *tickets) remove(t *Ticket) {
-	if t.prev == nil {
-		l.first = t.next
-	} else {
-		t.prev.next = t.next
+// more takes n bytes of the share, and reports whether it did. Budget.mu must be held.
+func (t *Ticket) more(n int) bool {
+	if !t.share.take(n) {
+		return false
 	}
-	if t.next == nil {
-		l.last = t.prev
-	} else {
-		t.next.prev = t.prev
-	}
-	t.in, t.prev, t.next = nil, nil, nil
-	l.n--
+	t.own += n
+	return true
+}
+
+// exceed takes n bytes of the reserve. Budget.mu must be held.
+func (t *Ticket) exceed(n int) {
+	t.extra += n
+	t.share.budget.excess += int64(n)
 }
 
 // spare is the number of bytes that a Ticket may keep in addition to the reply, which saves a lock.
@@ -145,7 +184,7 @@ func (t *Ticket) Reply(n int) {
 	}
 	b := t.share.budget
 	b.mu.Lock()
-	had := t.in != nil
+	had := t.place.in != nil
 	t.leave()
 	switch {
 	case more >= 0:
@@ -165,6 +204,7 @@ func (t *Ticket) Reply(n int) {
 func (t *Ticket) End() {
 	b := t.share.budget
 	b.mu.Lock()
+	b.excess -= int64(t.extra)
 	if t.excess {
 		b.excess -= int64(t.reply)
 	} else {

@@ -52,7 +52,7 @@ func TestTicketHasItsBound(t *testing.T) {
 // many at a time as could all have the largest reply, or one. The others wait in their order. A
 // Ticket keeps its part until it ends if the share has no room for the reply.
 func TestTicketsWithoutABoundShareTheReserve(t *testing.T) {
-	b := admission.Budget{Most: 2000, Reply: 333} // 1000 for shares, and three replies
+	b := admission.Budget{Most: 2000, Reply: 250} // 1000 for shares, and four replies
 	s := b.Join(at(1))
 	var called []int
 	tickets := make([]admission.Ticket, 7)
@@ -68,6 +68,11 @@ func TestTicketsWithoutABoundShareTheReserve(t *testing.T) {
 	if admit(3, -1) || admit(4, 501) || admit(4, 501) || b.Used() != 0 {
 		t.Fatal("a fourth is admitted")
 	}
+	other := b.Join(at(2)).Ticket(0)
+	if !other.Admit(-1, nil) {
+		t.Error("the last part is not for another source")
+	}
+	other.End()
 	if !admit(5, 100) {
 		t.Fatal("with a bound that the share has room for, none waits")
 	}
@@ -130,7 +135,7 @@ func TestShortRepliesDoNotKeepTheReserve(t *testing.T) {
 // younger ones alone. Their replies count like all others.
 func TestRecallLetsOthersRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := admission.Budget{Most: 2000, Reply: 333}
+		b := admission.Budget{Most: 2000, Reply: 250} // four, and the last is for others
 		s := b.Join(at(1))
 		all := make([]admission.Ticket, 6)
 		var called []int
@@ -170,4 +175,85 @@ func TestRecallLetsOthersRun(t *testing.T) {
 			t.Errorf("%d bytes are used in the end, the share has %d left", b.Used(), s.Left())
 		}
 	})
+}
+
+// Sources take turns in the reserve, however many of their Tickets wait.
+func TestSourcesTakeTurnsInTheReserve(t *testing.T) {
+	b := admission.Budget{Most: 2000, Reply: 1000} // one at a time
+	var called []string
+	var running []*admission.Ticket
+	names := []string{"a0", "a1", "a2", "a3", "b1", "b2", "c1"}
+	for _, name := range names {
+		ticket := b.Join(at(int(name[0]))).Ticket(0)
+		if ticket.Admit(-1, &admission.Waiter{Call: func() {
+			called, running = append(called, name), append(running, &ticket)
+		}}) {
+			running = append(running, &ticket)
+		}
+	}
+	for range names {
+		running[0].End()
+		running = running[1:]
+	}
+	if want := []string{"a1", "b1", "c1", "a2", "b2", "a3"}; !slices.Equal(called, want) || b.Used() != 0 {
+		t.Errorf("called %q, want %q", called, want)
+	}
+}
+
+// What a Request takes beyond its share is in the reserve, as much as one reply leaves there. A
+// Request that has bytes there does not wait for more: two such could wait for each other.
+func TestTicketTakesBytesOfTheReserve(t *testing.T) {
+	b := admission.Budget{Most: 4000, Reply: 500} // 2000 for shares, four replies
+	s := b.Join(at(1))
+	s.Take(1000, nil) // all of it
+	one, two, part := s.Ticket(1000), s.Ticket(0), s.Ticket(0)
+	called := 0
+	w := &admission.Waiter{Call: func() { called++ }}
+	take := func(ticket *admission.Ticket, n int, taken, later bool) {
+		t.Helper()
+		if gotTaken, gotLater := ticket.Take(n, w); gotTaken != taken || gotLater != later {
+			t.Errorf("%d bytes: taken %t, later %t; want %t, %t", n, gotTaken, gotLater, taken, later)
+		}
+	}
+	take(&one, 1501, false, false)
+	take(&one, 1000, true, false)
+	take(&one, 501, false, false)
+	if b.Used() != 2000 {
+		t.Errorf("%d bytes are used, want 2000", b.Used())
+	}
+	if !part.Admit(-1, nil) {
+		t.Error("there is room for a reply")
+	}
+	take(&two, 1501, false, false)
+	take(&two, 600, false, true)
+	part.Reply(0)
+	if part.End(); called != 1 || b.Used() != 2600 {
+		t.Errorf("called %d times, %d bytes are used; want once, for the 600 of two", called, b.Used())
+	}
+	take(&two, 600, true, false)
+	take(&two, 401, false, false)
+	if one.End(); b.Used() != 600 {
+		t.Errorf("%d bytes are used, want 600", b.Used())
+	}
+	take(&one, 1000, true, false) // the share has room now
+	if s.Left() != 0 {
+		t.Errorf("the share has %d left", s.Left())
+	}
+	one.End()
+	if two.End(); called != 1 || b.Used() != 0 || s.Left() != 1000 {
+		t.Errorf("%d bytes are used in the end, the share has %d left", b.Used(), s.Left())
+	}
+}
+
+// Without a reserve, what exceeds the share is refused.
+func TestTicketWithoutAReserveTakesOfItsShare(t *testing.T) {
+	b := admission.Budget{Most: 1000}
+	ticket := b.Join(at(1)).Ticket(0)
+	if taken, _ := ticket.Take(500, nil); !taken {
+		t.Error("the share has 500 bytes")
+	}
+	if taken, later := ticket.Take(1, nil); taken || later {
+		t.Errorf("taken %t, later %t beyond the share", taken, later)
+	}
+	ticket.End()
 }

@@ -138,7 +138,9 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 
 // join connects the parts of a connection with what they share.
 func (c *Conn) join() {
-	c.reserved.share, c.reserved.woken = c.shared.budget.Join(admission.SourceOf(c.local, c.remote)), make(chan struct{}, 1)
+	from := admission.SourceOf(c.local, c.remote)
+	c.reserved.share, c.reserved.woken = c.shared.budget.Join(from), make(chan struct{}, 1)
+	c.shared.places.Join(&c.waiting, from)
 	c.wake.L = &c.mu
 	c.caller.conn, c.serving.conn, c.security.conn = c, c, c
 	c.pendings.New = newPending
@@ -186,6 +188,7 @@ func (c *Conn) read() {
 				err = c.awaitWriter(err)
 			}
 			if errors.Is(err, io.EOF) && c.accepted {
+				c.shared.places.Recede(&c.waiting)
 				c.awaitAnswers()
 			}
 			c.fail(c.readError(err))
