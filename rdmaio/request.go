@@ -24,6 +24,7 @@ type request struct {
 	assembly      *mrpool.Buffer // of Message, if it had chunks
 	assemblyBytes int            // its length, as chunkMemory counts it
 	long          *mrpool.Buffer // of a reply that had to be put together
+	reserved      int            // bytes of Reserve
 	regions       []mrpool.Region
 	answered      atomic.Bool
 	delivered     bool // a handler got it
@@ -74,6 +75,15 @@ func (r *request) Report(err error) {
 	if r.end != nil {
 		r.end.HandlerErr = err
 	}
+}
+
+// Reserve implements oncrpc.Responder. It does not wait.
+func (r *request) Reserve(n int) bool {
+	if !r.host.reserve(n) {
+		return false
+	}
+	r.reserved += n
+	return true
 }
 
 // first reports whether this is the first answer to the Request, and keeps its done function. It

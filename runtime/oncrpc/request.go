@@ -118,6 +118,12 @@ type Responder interface {
 	// it has credits must reconnect.
 	Drop(done func(error))
 
+	// Reserve takes n bytes of the server's memory for the handler until the Request is answered,
+	// beyond what the Request and its reply have, and may wait for them. It returns false if the
+	// server has no memory for them, or if the connection is down. Package rpc calls it for
+	// arguments whose values take more than a few KiB. It must not be called after Reply or Drop.
+	Reserve(n int) bool
+
 	// Report records an error of the handler that its answer does not contain. The carrier logs it,
 	// a *PanicError in it with the stack. Call it before Reply or Drop. Package rpc calls it for
 	// every SYSTEM_ERR.

@@ -26,6 +26,10 @@ type DecoderOptions struct {
 	Alias bool
 	// Lenient switches rules off, one by one. By default, all are in force.
 	Lenient Lenient
+	// Reserve is called before the values decoded take n bytes of memory, as Limits.MaxMemory
+	// counts them. If it returns false, the message is refused with ErrMemory. If nil, only Limits
+	// has an effect.
+	Reserve func(n int) bool
 }
 
 // Decoder reads values from a buffer. The zero Decoder has an empty input. A Decoder must not

@@ -32,6 +32,7 @@ func (l *line) Context() context.Context         { return context.Background() }
 func (l *line) Room() (results []int, reply int) { return l.room, 1000 - l.less }
 func (l *line) Report(err error)                 { l.reports = append(l.reports, err) }
 func (l *line) Serve(oncrpc.Handler)             {}
+func (l *line) Reserve(int) bool                 { return true }
 
 func (l *line) Drop(done func(error)) {
 	l.answers++

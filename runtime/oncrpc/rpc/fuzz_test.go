@@ -31,6 +31,7 @@ func (*answers) Peer() oncrpc.Peer        { return oncrpc.Peer{Addr: "192.0.2.1:
 func (*answers) Room() ([]int, int)       { return nil, 1 << 20 }
 func (*answers) Done() <-chan struct{}    { return nil }
 func (*answers) Context() context.Context { return context.Background() }
+func (*answers) Reserve(int) bool         { return true }
 func (a *answers) Report(error)           { a.reports++ }
 func (a *answers) Drop(done func(error))  { a.drops++; done(nil) }
 func (a *answers) Reply(m oncrpc.Message, done func(error)) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
-	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
 // HandlerConfig configures NewHandler. A nil *HandlerConfig has the default in every field.
@@ -58,7 +57,9 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 		h.services[s.program.Number] = append(h.services[s.program.Number], s)
 	}
 	h.requests.New = func() any {
-		p := &pooledRequest{Request: Request{handler: h}, dec: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}), buf: make([]byte, 0, 256)}
+		p := &pooledRequest{Request: Request{handler: h}, buf: make([]byte, 0, 256)}
+		p.memory.limit(&p.Request)
+		p.dec = p.memory.decoder()
 		p.done = p.replyDone
 		return p
 	}

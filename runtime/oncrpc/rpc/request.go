@@ -85,10 +85,11 @@ type pooledRequest struct {
 	Request
 	proc   *procedure
 	values interface {
-		release()
+		release(decoded int)
 		dropResults()
 	}
 	dec     *xdr.Decoder
+	memory  decoded // of dec
 	enc     xdr.Encoder
 	buf     []byte
 	answer  oncrpc.Header
@@ -129,10 +130,13 @@ func (p *pooledRequest) arguments(args xdr.Value) error {
 	if err == nil && p.rpc.Padding.Align != 0 {
 		err = ErrPadded
 	}
-	if err != nil {
-		return garbage(err)
+	switch {
+	case err == nil:
+		return nil
+	case p.memory.refused:
+		return fmt.Errorf("the server has no memory for the values of the arguments: %w", err)
 	}
-	return nil
+	return garbage(err)
 }
 
 // guard calls f, which runs code of the service, and returns its error. A panic of f becomes an
@@ -267,13 +271,17 @@ func (p *pooledRequest) release() {
 		return
 	}
 	if p.values != nil {
-		p.values.release()
+		p.values.release(p.memory.taken)
 	}
 	if b := p.enc.Bytes(); cap(b) > cap(p.buf) && cap(b) <= keepBytes {
 		p.buf = b[:0]
 	}
 	p.enc.Reset(nil)
 	p.dec.Reset(nil)
+	if p.memory.taken > keepBytes {
+		p.dec = p.memory.decoder() // the old one keeps memory for values
+	}
+	p.memory.reset()
 	if p.cancel != nil {
 		p.cancel()
 		p.cancel = nil

@@ -209,6 +209,7 @@ func HandleAsync[A, R any, PA Value[A], PR Value[R]](s *Service, proc uint32, f 
 type values[A, R any] struct {
 	args A
 	res  R
+	kept int // bytes of args at most, apart from args itself
 	pool *sync.Pool
 }
 
@@ -219,9 +220,14 @@ func newPool[A, R any]() *sync.Pool {
 }
 
 // release returns v to the pool. It clears the results, so that the next call cannot write to
-// memory of this one's procedure. The arguments keep their slices, which the next decoding reuses.
-func (v *values[A, R]) release() {
+// memory of this one's procedure. The arguments keep their slices, which the next decoding reuses,
+// unless they are large. decoded is how much this call has added.
+func (v *values[A, R]) release(decoded int) {
 	v.dropResults()
+	if v.kept += decoded; v.kept > keepBytes {
+		var none A
+		v.args, v.kept = none, 0
+	}
 	v.pool.Put(v)
 }
 

@@ -76,8 +76,8 @@ type Config struct {
 	// their replies until they are written. If zero, the default is 256 MiB. If negative, there is
 	// no limit. The resident memory of a process with one server, whose handlers keep nothing, is
 	// meant to stay below 1.5 times MaxMemory and 32 MiB, with the garbage collector's default
-	// (GOGC). Memory that handlers take for themselves does not count, nor do the values that
-	// package rpc decodes.
+	// (GOGC). The values that package rpc decodes from arguments count. Memory that handlers take
+	// for themselves does not, unless they call Request.Reserve.
 	//
 	// So only two thirds of MaxMemory are given out: the rest is garbage. Half of these two thirds
 	// is for replies without a bound (MaxReply). The other half is for Requests, from while they

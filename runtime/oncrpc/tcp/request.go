@@ -180,6 +180,16 @@ func (r *request) Report(err error) {
 	r.conn.set.faults.Warn("tcp: a handler failed", with...)
 }
 
+// Reserve implements oncrpc.Responder. It waits for RecordTimeout at most.
+func (r *request) Reserve(n int) bool {
+	c := r.conn
+	if c.set.NonBlocking && c.called() { // the connection must read
+		taken, _ := r.ticket.Take(n, nil)
+		return taken
+	}
+	return r.ticket.AwaitMore(n, c, c.ctx.Done(), c.set.RecordTimeout)
+}
+
 // first reports whether this is the first answer to the Request, and keeps its done function. It
 // calls done with ErrAnswered if it is not.
 func (r *request) first(done func(error)) bool {

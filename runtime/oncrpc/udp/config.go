@@ -37,10 +37,17 @@ type Config struct {
 	MinRetransmit, MaxRetransmit time.Duration
 
 	// MaxRequests is the largest number of Requests that a server has not answered, and so the
-	// largest number of handlers. If zero, the default is 256. If negative, there is no limit. Each
-	// has the memory of its Call, at most 64 KiB. A source has at most as many as remain after it.
-	// Further Calls are ignored.
+	// largest number of handlers. If zero, the default is 256. If negative, there is no limit. A
+	// source has at most as many as remain after it. Further Calls are ignored.
 	MaxRequests int
+
+	// MaxMemory is the memory, in bytes, for a server's Requests, their replies and the values that
+	// package rpc decodes from the arguments. If zero, the default is 64 MiB. If negative, there is
+	// no limit. Two thirds are given out: the rest is garbage. A Request takes the size of its Call
+	// and 64 KiB for the reply. A source has half while others have nothing, otherwise at most 27 %,
+	// and less the more others have, as for tcp.Config.MaxMemory. Further Calls are ignored, and
+	// Calls whose arguments need more are answered with SYSTEM_ERR.
+	MaxMemory int
 
 	// ReplyRate is the number of bytes in a second by which the replies of a server to one source
 	// may exceed its Calls, and the largest burst, beyond which one reply more is sent. If zero,
@@ -78,6 +85,7 @@ func (cfg *Config) settle() settings {
 	limit(&s.MaxCalls, 256)
 	s.MaxCalls = min(s.MaxCalls, 1<<16)
 	limit(&s.MaxRequests, 256)
+	limit(&s.MaxMemory, 64<<20)
 	limit(&s.ReplyRate, 16<<10)
 	if s.MinRetransmit == 0 {
 		s.MinRetransmit = time.Second

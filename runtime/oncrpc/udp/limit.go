@@ -10,7 +10,8 @@ import (
 
 // source holds the limits of one IPv4 address or IPv6 network of 64 bits.
 type source struct {
-	unlimited bool    // there is no limit of bytes
+	unlimited bool // there is no limit of bytes
+	share     *admission.Share
 	requests  int     // not answered
 	left      float64 // bytes by which replies may exceed Calls; below zero after a large one
 	at        time.Time
@@ -34,6 +35,7 @@ func (s *Server) source(ip netip.Addr, now time.Time) *source {
 		s.swept = now
 		for of, src := range s.sources {
 			if src.refill(now, s.set.ReplyRate); src.requests == 0 && src.left == float64(s.set.ReplyRate) {
+				src.share.Leave()
 				delete(s.sources, of)
 			}
 		}
@@ -43,6 +45,7 @@ func (s *Server) source(ip netip.Addr, now time.Time) *source {
 	}
 	unlimited := from.Local || s.set.ReplyRate == math.MaxInt
 	src = &source{unlimited: unlimited, left: float64(s.set.ReplyRate), at: now}
+	src.share = s.memory.Join(admission.Source{Prefix: from.Prefix})
 	s.sources[from.Prefix] = src
 	return src
 }

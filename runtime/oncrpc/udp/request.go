@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -16,6 +17,7 @@ type request struct {
 	server   *Server
 	peer     *peer
 	source   *source
+	ticket   admission.Ticket
 	key      peerKey
 	xid      uint32
 	size     int // bytes of the Call
@@ -78,6 +80,12 @@ func (r *request) Drop(done func(error)) {
 	if r.first(done) {
 		r.release(nil)
 	}
+}
+
+// Reserve implements oncrpc.Responder. It does not wait: the client sends its Call again.
+func (r *request) Reserve(n int) bool {
+	taken, _ := r.ticket.Take(n, nil)
+	return taken
 }
 
 // first reports whether this is the first answer to the Request, and keeps its done function. It

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -26,6 +28,8 @@ type Server struct {
 	stop     context.CancelCauseFunc
 	wg       sync.WaitGroup // the reader, and handlers
 
+	memory admission.Budget
+
 	mu       sync.Mutex
 	answered sync.Cond // requests has become smaller
 	requests int       // not answered
@@ -40,7 +44,7 @@ type ServerStats struct {
 	Calls    uint64 // that got to the handler
 	Repeated uint64 // Calls that came again while the first was in progress
 	Garbage  uint64 // datagrams that are not a Call, or came to many hosts
-	Excess   uint64 // Calls ignored because of Config.MaxRequests, or of too many sources
+	Excess   uint64 // Calls ignored because of Config.MaxRequests or MaxMemory, or of too many sources
 	Withheld uint64 // replies not sent because of Config.ReplyRate
 }
 
@@ -63,6 +67,9 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 		peers: make(map[peerKey]*peer), sources: make(map[netip.Prefix]*source),
 	}
 	s.answered.L = &s.mu
+	if set.MaxMemory != math.MaxInt {
+		s.memory.Most = set.MaxMemory / 3 * 2
+	}
 	if s.wildcard = s.local.Addr().IsUnspecified(); s.wildcard {
 		if err := reportLocal(sock); err != nil {
 			return nil, errors.Join(fmt.Errorf("udp: listen at %q: the address that a Call comes to is not known: name an address of this host: %w", addr, err), sock.Close())
@@ -180,7 +187,8 @@ func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control
 		return nil
 	}
 	src := s.source(from.Addr(), time.Now())
-	if src == nil || src.requests >= s.set.MaxRequests-s.requests {
+	memory := len(b) + MaxMessage
+	if src == nil || src.requests >= s.set.MaxRequests-s.requests || !src.share.Take(memory, nil) {
 		s.stats.Excess++
 		return nil
 	}
@@ -192,13 +200,14 @@ func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control
 	src.requests++
 	s.requests++
 	s.stats.Calls++
-	r := &request{server: s, peer: p, source: src, key: key, xid: xid, size: len(b)}
+	r := &request{server: s, peer: p, source: src, ticket: src.share.Ticket(memory), key: key, xid: xid, size: len(b)}
 	r.Responder, r.Message = r, append(make([]byte, 0, len(b)), b...)
 	return r
 }
 
 // release removes an answered Request.
 func (s *Server) release(r *request) {
+	r.ticket.End()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(r.peer.calls, r.xid)

@@ -37,6 +37,9 @@ func charge(d *xdr.Decoder, n, size, off int) error {
 	if want > left {
 		return Fail(xdr.CodeMemory, off, want, left, "")
 	}
+	if o := d.Rules.Options; o != nil && o.Reserve != nil && !o.Reserve(int(want)) {
+		return Fail(xdr.CodeMemory, off, want, 0, "")
+	}
 	d.Charged += want
 	d.Used = true
 	return nil
