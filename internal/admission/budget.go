@@ -80,7 +80,7 @@ func (b *Budget) wake() {
 	}
 }
 
-// serve gives what is free of the reserve to Tickets that wait, and appends their Waiters, which
+// serve gives the free part of the reserve to Tickets that wait, and appends their Waiters, which
 // must be called, to a list. b.mu must be held.
 func (b *Budget) serve(ready []*Waiter) []*Waiter {
 	for passed := 0; passed < min(looks, b.reserve.lines.n); {
@@ -119,8 +119,8 @@ func (b *Budget) free() int64 {
 // parts returns how many handlers without a bound may run at a time.
 func (b *Budget) parts() int64 { return max(1, int64(b.Most)/2/int64(b.Reply)) }
 
-// mayRun reports whether a further handler of a source may have a part of the reserve. The last one
-// is for a source that has none. b.mu must be held.
+// mayRun reports whether a further handler of a source may have a part of the reserve. The last
+// part is for a source without one. b.mu must be held.
 func (b *Budget) mayRun(s *Share) bool {
 	free := b.free()
 	return free > 1 || free == 1 && (s.running == 0 || b.parts() == 1)

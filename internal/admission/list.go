@@ -1,6 +1,6 @@
 package admission
 
-// list is a list of values of type T, in the order in which they came.
+// list has values in the order in which they came.
 type list[T any] struct {
 	first, last *element[T]
 	n           int

@@ -32,7 +32,7 @@ type Places[R any] struct {
 	idle    idle[R]
 }
 
-// group is what waits of one source.
+// group has the Queues of one source.
 type group[R any] struct {
 	prefix  netip.Prefix // invalid: of one connection
 	members int
@@ -62,7 +62,7 @@ type job[R any] struct {
 	own     bool // at the connection's own place
 }
 
-// Join tells the source of a connection with a Queue, before its first Start. Connections of one
+// Join sets the source of a connection with a Queue, before its first Start. Connections of one
 // source take turns among themselves. A connection from this machine, or without Join, has its own
 // turn.
 func (p *Places[R]) Join(q *Queue[R], s Source) {
@@ -209,7 +209,7 @@ func (p *Places[R]) take(q *Queue[R]) *R {
 }
 
 // Recede is called when the peer of a connection has closed its direction. It may have gone, and
-// then nobody reads the replies. So the connection's Requests that wait get places when no others
+// then the replies are not read. So the connection's Requests that wait get places when no others
 // wait.
 func (p *Places[R]) Recede(q *Queue[R]) {
 	p.mu.Lock()

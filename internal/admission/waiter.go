@@ -68,13 +68,13 @@ func (q *queue) front() *Waiter {
 	return q.lines.first.value.waiters.first.value
 }
 
-// pass ends the turn of the line in front.
+// pass moves the line in front behind all others.
 func (q *queue) pass() {
 	l := q.lines.pop()
 	q.lines.push(&l.turn, l)
 }
 
-// pop removes and returns the Waiter in front, and ends the turn of its line.
+// pop removes and returns the Waiter in front, and moves its line behind all others.
 func (q *queue) pop() *Waiter {
 	w := q.front()
 	q.pass()

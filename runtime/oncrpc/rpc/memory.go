@@ -14,13 +14,13 @@ type decoded struct {
 }
 
 const (
-	// freeBytes is what the values of each call may take without asking the carrier.
+	// freeBytes is the size of the values that a call may have without asking the carrier.
 	freeBytes = 4 << 10
-	// mostBytes is what one question asks for at most, unless more is needed.
+	// mostBytes limits one question to the carrier, unless the values need more.
 	mostBytes = 64 << 10
 )
 
-// limit makes the memory that of one call at a time.
+// limit sets the calls whose values are counted, one at a time.
 func (m *decoded) limit(call *Request) {
 	m.call, m.allowed = call, freeBytes
 	m.options = xdr.DecoderOptions{Alias: true, Reserve: m.reserve}

@@ -35,8 +35,8 @@ func namesCall(p oncrpc.Program, n int) []byte {
 	return binary.BigEndian.AppendUint32(b, 0)
 }
 
-// The values of arguments take memory of the carrier beyond 4 KiB. A call for which it has none is
-// answered with SYSTEM_ERR: its arguments are no garbage.
+// Beyond 4 KiB the values of arguments need memory from the carrier. If it refuses, the call is
+// answered with SYSTEM_ERR, and not with GARBAGE_ARGS.
 func TestValuesOfArgumentsTakeMemoryOfTheCarrier(t *testing.T) {
 	program := oncrpc.Program{Number: 0x20000099, Version: 1}
 	for _, tt := range []struct {

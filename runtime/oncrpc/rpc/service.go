@@ -221,7 +221,7 @@ func newPool[A, R any]() *sync.Pool {
 
 // release returns v to the pool. It clears the results, so that the next call cannot write to
 // memory of this one's procedure. The arguments keep their slices, which the next decoding reuses,
-// unless they are large. decoded is how much this call has added.
+// unless they are large. This call has added decoded bytes.
 func (v *values[A, R]) release(decoded int) {
 	v.dropResults()
 	if v.kept += decoded; v.kept > keepBytes {

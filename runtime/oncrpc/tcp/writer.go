@@ -208,13 +208,11 @@ func (w *writer) writePart(bufs [][]byte) (int, error) {
 // *tls.Conn is. Callers get their memory back before the first write, so that a cancelled Call does
 // not interrupt it.
 func (w *writer) copyBatch() {
-	if cap(w.flat) > 2*batchBytes {
-		w.flat = nil // of a long message
-	}
 	w.flat = slices.Grow(w.flat[:0], lengths(w.bufs))
 	for _, b := range w.bufs {
 		w.flat = append(w.flat, b...)
 	}
+	clear(w.bufs)
 	w.bufs = append(w.bufs[:0], w.flat)
 	w.returnCalls()
 }
@@ -317,4 +315,10 @@ func (w *writer) written(err error) {
 	}
 	clear(w.batch)
 	w.batch = w.batch[:0]
+	// The connection may rest now, and must not keep the memory of replies.
+	clear(w.bufs)
+	clear(w.part)
+	if w.vec = nil; cap(w.flat) > keepBytes {
+		w.flat = nil
+	}
 }

@@ -41,12 +41,12 @@ type Config struct {
 	// source has at most as many as remain after it. Further Calls are ignored.
 	MaxRequests int
 
-	// MaxMemory is the memory, in bytes, for a server's Requests, their replies and the values that
-	// package rpc decodes from the arguments. If zero, the default is 64 MiB. If negative, there is
-	// no limit. Two thirds are given out: the rest is garbage. A Request takes the size of its Call
-	// and 64 KiB for the reply. A source has half while others have nothing, otherwise at most 27 %,
-	// and less the more others have, as for tcp.Config.MaxMemory. Further Calls are ignored, and
-	// Calls whose arguments need more are answered with SYSTEM_ERR.
+	// MaxMemory is the memory, in bytes, for a server's Requests, their replies and the values
+	// that package rpc decodes from the arguments. If zero, the default is 64 MiB. If negative,
+	// there is no limit. Two thirds are given out: the rest is garbage. A Request takes the size
+	// of its Call and 64 KiB for the reply. A source has half while others have nothing,
+	// otherwise at most 27 %, and less the more others have, as for tcp.Config.MaxMemory. Further
+	// Calls are ignored, and Calls whose arguments need more are answered with SYSTEM_ERR.
 	MaxMemory int
 
 	// ReplyRate is the number of bytes in a second by which the replies of a server to one source

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// A Request takes memory for its Call and the longest reply, and what its handler reserves, of its
-// source's share of two thirds of MaxMemory. All is given back with the answer. Another source has
-// memory meanwhile.
+// A Request takes memory for its Call and the longest reply, and its handler may reserve more. The
+// share of its source in two thirds of MaxMemory limits that. All is given back with the answer.
+// Another source has memory at the same time.
 func TestRequestsTakeMemoryOfTheirSource(t *testing.T) {
 	const each = 44 + MaxMessage
 	s := newServer(t, nothing, &Config{MaxMemory: 3*8*each + 9})

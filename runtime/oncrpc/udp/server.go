@@ -44,7 +44,7 @@ type ServerStats struct {
 	Calls    uint64 // that got to the handler
 	Repeated uint64 // Calls that came again while the first was in progress
 	Garbage  uint64 // datagrams that are not a Call, or came to many hosts
-	Excess   uint64 // Calls ignored because of Config.MaxRequests or MaxMemory, or of too many sources
+	Excess   uint64 // Calls ignored for Config.MaxRequests or MaxMemory, or of too many sources
 	Withheld uint64 // replies not sent because of Config.ReplyRate
 }
 
