@@ -132,7 +132,6 @@ func (v *Handle) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Handle) ResetXDR()                             { *v = nil }
 func (v Handle) String() string                         { return text.String(&v, "fhandle3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "mount3.Handle:").End(codec.PutCounted(b, off, *v, 64))
 }
@@ -151,18 +150,12 @@ func (v *DirPath) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *DirPath) ResetXDR()                             { *v = nil }
 func (v DirPath) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirPath) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 1024 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 1024, "mount3.DirPath:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(*v) > 1024 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), 1024, "mount3.DirPath:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -170,18 +163,11 @@ func (v *DirPath) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "mount3.DirPath:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.DirPath:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.DirPath:")
+	if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 1024, "mount3.DirPath:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -195,18 +181,12 @@ func (v *Name) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Name) ResetXDR()                             { *v = nil }
 func (v Name) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 255 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "mount3.Name:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(*v) > 255 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), 255, "mount3.Name:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -214,18 +194,11 @@ func (v *Name) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Name:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Name:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Name:")
+	if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 255, "mount3.Name:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // String returns the XDR name of v, such as MNT3_OK. Without a name, it is mountstat3(NUMBER).
@@ -273,7 +246,6 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Status) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "mount3.Status:"), v.XDRSize()))
@@ -282,8 +254,7 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -294,8 +265,7 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "mount3.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -314,21 +284,15 @@ func (v *MountResOK) ResetXDR() {
 }
 func (v MountResOK) String() string { return text.String(&v, "mountres3_ok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Handle, 64); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:Handle")
 	}
-	if uint64(len(v.AuthFlavors)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.AuthFlavors)), math.MaxUint32, "mount3.MountResOK:AuthFlavors")
-	}
-	if codec.Lacks(b, off, 4+4*len(v.AuthFlavors)) {
-		return 0, codec.Full()
+	if uint64(len(v.AuthFlavors)) > math.MaxUint32 || codec.Lacks(b, off, 4+4*len(v.AuthFlavors)) {
+		return 0, codec.OverOrFull(off, len(v.AuthFlavors), math.MaxUint32, "mount3.MountResOK:AuthFlavors")
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.AuthFlavors)))
-	off += 4
-	off = codec.PutWords(b, off, v.AuthFlavors)
-	return off, nil
+	return codec.PutWords(b, off+4, v.AuthFlavors), nil
 }
 func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, 64, &v.Handle); err != nil {
@@ -340,13 +304,12 @@ func (v *MountResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "mount3.MountResOK:AuthFlavors")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "mount3.MountResOK:AuthFlavors")
 	}
 	if err = codec.Resize(d, &v.AuthFlavors, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "mount3.MountResOK:AuthFlavors")
 	}
-	off = codec.GetWords(b, off, v.AuthFlavors)
-	return off, nil
+	return codec.GetWords(b, off, v.AuthFlavors), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -377,7 +340,6 @@ func (v *MountRes) ResetXDR() {
 }
 func (v MountRes) String() string { return text.String(&v, "mountres3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "mount3.MountRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -426,35 +388,28 @@ func (v *Mounts) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Mounts) ResetXDR()                             { *v = (*v)[:0] }
 func (v Mounts) String() string                         { return text.String(&v, "mountlist") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mounts) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
 		if len(p.HostName) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.HostName)), 255, "mount3.Mounts:[].HostName", i)
+			return 0, codec.OverOrFull(off+4, len(p.HostName), 255, "mount3.Mounts:[].HostName", i)
 		}
-		if len(p.Directory) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.HostName))+8, uint64(len(p.Directory)), 1024, "mount3.Mounts:[].Directory", i)
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(p.HostName))+xdr.Padded(len(p.Directory))) {
-			return 0, codec.Full()
+		if len(p.Directory) > 1024 || codec.Lacks(b, off, 12+xdr.Padded(len(p.HostName))+xdr.Padded(len(p.Directory))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(p.HostName))+8, len(p.Directory), 1024, "mount3.Mounts:[].Directory", i)
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.HostName)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.HostName)
+		off = codec.PutOpaque(b, off+8, p.HostName)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Directory)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Directory)
+		off = codec.PutOpaque(b, off+4, p.Directory)
 	}
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -475,14 +430,8 @@ func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Mounts:[].HostName", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Mounts:[].HostName", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Mounts:[].HostName", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "mount3.Mounts:[].HostName", i)
 		}
 		p.HostName = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -491,14 +440,8 @@ func (v *Mounts) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1024, "mount3.Mounts:[].Directory", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Mounts:[].Directory", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Mounts:[].Directory", i)
+		if n2 > 1024 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 1024, "mount3.Mounts:[].Directory", i)
 		}
 		p.Directory = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -527,24 +470,17 @@ func (v *Mount) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Mount) ResetXDR()                             { *v = Mount{} }
 func (v Mount) String() string                         { return text.String(&v, "mountbody") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.HostName) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.HostName)), 255, "mount3.Mount:HostName"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.HostName), 255, "mount3.Mount:HostName"), v.XDRSize()))
 	}
-	if len(v.Directory) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.HostName))+4, uint64(len(v.Directory)), 1024, "mount3.Mount:Directory"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.HostName))+xdr.Padded(len(v.Directory))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Directory) > 1024 || codec.Lacks(b, off, 8+xdr.Padded(len(v.HostName))+xdr.Padded(len(v.Directory))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+xdr.Padded(len(v.HostName))+4, len(v.Directory), 1024, "mount3.Mount:Directory"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.HostName)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.HostName)
+	off = codec.PutOpaque(b, off+4, v.HostName)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Directory)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Directory)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Directory), nil
 }
 func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -552,14 +488,8 @@ func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Mount:HostName")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Mount:HostName")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Mount:HostName")
+	if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 255, "mount3.Mount:HostName")
 	}
 	v.HostName = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -568,21 +498,11 @@ func (v *Mount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n2 > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 1024, "mount3.Mount:Directory")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Mount:Directory")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Mount:Directory")
+	if n2 > 1024 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, 1024, "mount3.Mount:Directory")
 	}
 	v.Directory = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-func (v *Mount) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + xdr.Padded(int(n2)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -601,7 +521,6 @@ func (v *MountList) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *MountList) ResetXDR()                             { *v = (*v)[:0] }
 func (v MountList) String() string                         { return text.String(&v, "mountbody") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MountList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "mount3.MountList:"))
@@ -624,8 +543,7 @@ func (v *MountList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *MountList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -673,28 +591,22 @@ func (v *Groups) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Groups) ResetXDR()                             { *v = (*v)[:0] }
 func (v Groups) String() string                         { return text.String(&v, "groups,node=0:gr_name,string") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Groups) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
-		if len(s[i]) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(s[i])), 255, "mount3.Groups:[]", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(s[i]))) {
-			return v.failXDR(e, codec.Full())
+		if len(s[i]) > 255 || codec.Lacks(b, off, 8+xdr.Padded(len(s[i]))) {
+			return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(s[i]), 255, "mount3.Groups:[]", i), v.XDRSize()))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(s[i])))
-		off += 8
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+8, s[i])
 	}
 	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -715,14 +627,8 @@ func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.Groups:[]", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Groups:[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Groups:[]", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "mount3.Groups:[]", i)
 		}
 		*p = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -738,9 +644,6 @@ func (v *Groups) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	*v = (*v)[:i]
 	return off, nil
-}
-func (v *Groups) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -759,7 +662,6 @@ func (v *GroupList) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *GroupList) ResetXDR()                             { *v = (*v)[:0] }
 func (v GroupList) String() string                         { return text.String(&v, "groupnode,node=0:gr_name,string") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GroupList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "mount3.GroupList:"))
@@ -773,22 +675,17 @@ func (v *GroupList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
 			off += 4
 		}
-		if len(s[i]) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), 255, "mount3.GroupList:[]", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return v.failXDR(e, codec.Full())
+		if len(s[i]) > 255 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+			return v.failXDR(e, codec.OverOrFull(off, len(s[i]), 255, "mount3.GroupList:[]", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-		off += 4
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+4, s[i])
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *GroupList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -805,14 +702,8 @@ func (v *GroupList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "mount3.GroupList:[]", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.GroupList:[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.GroupList:[]", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "mount3.GroupList:[]", i)
 		}
 		*p = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -855,35 +746,26 @@ func (v *Exports) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *Exports) ResetXDR()                             { *v = (*v)[:0] }
 func (v Exports) String() string                         { return text.String(&v, "exports") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
-		if len(p.Dir) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Dir)), 1024, "mount3.Exports:[].Dir", i)
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Dir))) {
-			return 0, codec.Full()
+		if len(p.Dir) > 1024 || codec.Lacks(b, off, 8+xdr.Padded(len(p.Dir))) {
+			return 0, codec.OverOrFull(off+4, len(p.Dir), 1024, "mount3.Exports:[].Dir", i)
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Dir)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Dir)
+		off = codec.PutOpaque(b, off+8, p.Dir)
 		s2 := p.Groups
 		for i2 := range s2 {
-			if len(s2[i2]) > 255 {
-				return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(s2[i2])), 255, "mount3.Exports:[].Groups[]", i, i2)
-			}
-			if codec.Lacks(b, off, 8+xdr.Padded(len(s2[i2]))) {
-				return 0, codec.Full()
+			if len(s2[i2]) > 255 || codec.Lacks(b, off, 8+xdr.Padded(len(s2[i2]))) {
+				return 0, codec.OverOrFull(off+4, len(s2[i2]), 255, "mount3.Exports:[].Groups[]", i, i2)
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(s2[i2])))
-			off += 8
-			off = codec.PutOpaque(b, off, s2[i2])
+			off = codec.PutOpaque(b, off+8, s2[i2])
 		}
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -895,8 +777,7 @@ func (v *Exports) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -917,14 +798,8 @@ func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "mount3.Exports:[].Dir", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Exports:[].Dir", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Exports:[].Dir", i)
+		if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 1024, "mount3.Exports:[].Dir", i)
 		}
 		p.Dir = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -946,14 +821,8 @@ func (v *Exports) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if n2 > 255 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "mount3.Exports:[].Groups[]", i, i2)
-			}
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Exports:[].Groups[]", i, i2)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Exports:[].Groups[]", i, i2)
+			if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n2, 255, "mount3.Exports:[].Groups[]", i, i2)
 			}
 			*p2 = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
@@ -1001,37 +870,27 @@ func (v *Export) ResetXDR() {
 }
 func (v Export) String() string { return text.String(&v, "exportnode") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Export) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Dir) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Dir)), 1024, "mount3.Export:Dir"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Dir))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Dir) > 1024 || codec.Lacks(b, off, 4+xdr.Padded(len(v.Dir))) {
+		return v.failXDR(e, codec.OverOrFull(off, len(v.Dir), 1024, "mount3.Export:Dir"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Dir)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Dir)
+	off = codec.PutOpaque(b, off+4, v.Dir)
 	s := v.Groups
 	for i := range s {
-		if len(s[i]) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(s[i])), 255, "mount3.Export:Groups[]", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(s[i]))) {
-			return v.failXDR(e, codec.Full())
+		if len(s[i]) > 255 || codec.Lacks(b, off, 8+xdr.Padded(len(s[i]))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(s[i]), 255, "mount3.Export:Groups[]", i))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(s[i])))
-		off += 8
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+8, s[i])
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -1039,14 +898,8 @@ func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "mount3.Export:Dir")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "mount3.Export:Dir")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "mount3.Export:Dir")
+	if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 1024, "mount3.Export:Dir")
 	}
 	v.Dir = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -1068,14 +921,8 @@ func (v *Export) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "mount3.Export:Groups[]", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "mount3.Export:Groups[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "mount3.Export:Groups[]", i)
+		if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 255, "mount3.Export:Groups[]", i)
 		}
 		*p = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -1112,7 +959,6 @@ func (v *ExportList) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *ExportList) ResetXDR()                             { *v = (*v)[:0] }
 func (v ExportList) String() string                         { return text.String(&v, "exportnode") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExportList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "mount3.ExportList:"))
@@ -1135,8 +981,7 @@ func (v *ExportList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ExportList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)

@@ -1034,18 +1034,12 @@ func (v *Filename) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *Filename) ResetXDR()                             { *v = nil }
 func (v Filename) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Filename) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs3.Filename:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "nfs3.Filename:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -1053,15 +1047,11 @@ func (v *Filename) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Filename:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Filename:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs3.Filename:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1077,7 +1067,6 @@ func (v *Path) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Path) ResetXDR()                             { *v = nil }
 func (v Path) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Path) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Path:").End(codec.PutCounted(b, off, *v, math.MaxUint32))
 }
@@ -1095,22 +1084,19 @@ func (v *FileID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *FileID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *FileID) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FileID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *FileID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.FileID:")
 	}
 	*v = FileID(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1123,22 +1109,19 @@ func (v *Cookie) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Cookie) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Cookie) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Cookie) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *Cookie) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Cookie:")
 	}
 	*v = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1155,7 +1138,6 @@ func (v *CookieVerf) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *CookieVerf) ResetXDR()                             { clear((*v)[:]) }
 func (v CookieVerf) String() string                         { return text.String(&v, "cookieverf3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CookieVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CookieVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
@@ -1177,7 +1159,6 @@ func (v *CreateVerf) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *CreateVerf) ResetXDR()                             { clear((*v)[:]) }
 func (v CreateVerf) String() string                         { return text.String(&v, "createverf3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
@@ -1199,7 +1180,6 @@ func (v *WriteVerf) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *WriteVerf) ResetXDR()                             { clear((*v)[:]) }
 func (v WriteVerf) String() string                         { return text.String(&v, "writeverf3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteVerf) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteVerf:").End(codec.PutFixed(b, off, (*v)[:]))
 }
@@ -1217,22 +1197,19 @@ func (v *UID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To
 func (v *UID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *UID) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *UID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.UID:")
 	}
 	*v = UID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1245,22 +1222,19 @@ func (v *GID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To
 func (v *GID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *GID) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *GID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.GID:")
 	}
 	*v = GID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1273,22 +1247,19 @@ func (v *Size) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.T
 func (v *Size) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Size) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Size) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(*v))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *Size) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs3.Size:")
 	}
 	*v = Size(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1304,7 +1275,6 @@ func (v *Offset) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Offset) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Offset) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Offset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Offset:").End(codec.PutHyper(b, off, uint64(*v)))
 }
@@ -1322,22 +1292,19 @@ func (v *Mode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.T
 func (v *Mode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Mode) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Mode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs3.Mode:")
 	}
 	*v = Mode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1353,7 +1320,6 @@ func (v *Count) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.
 func (v *Count) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Count) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Count) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.Count:").End(codec.PutWord(b, off, uint32(*v)))
 }
@@ -1411,7 +1377,6 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Status) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.Status:"), v.XDRSize()))
@@ -1420,8 +1385,7 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -1432,8 +1396,7 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as NF3REG. Without a name, it is ftype3(NUMBER).
@@ -1475,7 +1438,6 @@ func (v *FileType) AppendBinary(b []byte) ([]byte, error) { return codec.Out(cod
 func (v *FileType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *FileType) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FileType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.FileType:"), v.XDRSize()))
@@ -1484,8 +1446,7 @@ func (v *FileType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -1496,8 +1457,7 @@ func (v *FileType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.FileType:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1511,7 +1471,6 @@ func (v *SpecData) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *SpecData) ResetXDR()                             { *v = SpecData{} }
 func (v SpecData) String() string                         { return text.String(&v, "specdata3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SpecData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -1519,8 +1478,7 @@ func (v *SpecData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Specdata1)
 	binary.BigEndian.PutUint32(w[4:8], v.Specdata2)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -1529,8 +1487,7 @@ func (v *SpecData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Specdata1 = binary.BigEndian.Uint32(w[0:4])
 	v.Specdata2 = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1544,18 +1501,12 @@ func (v *Handle) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Handle) ResetXDR()                             { *v = Handle{} }
 func (v Handle) String() string                         { return text.String(&v, "nfs_fh3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Handle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Data) > 64 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Data)), 64, "nfs3.Handle:Data"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(v.Data) > 64 || codec.Lacks(b, off, 4+xdr.Padded(len(v.Data))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Data), 64, "nfs3.Handle:Data"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Data)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Data)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Data), nil
 }
 func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -1563,18 +1514,11 @@ func (v *Handle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.Handle:Data")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Handle:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Handle:Data")
+	if n > 64 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 64, "nfs3.Handle:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1588,7 +1532,6 @@ func (v *Time) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Time) ResetXDR()                             { *v = Time{} }
 func (v Time) String() string                         { return text.String(&v, "nfstime3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -1596,8 +1539,7 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Seconds)
 	binary.BigEndian.PutUint32(w[4:8], v.Nseconds)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -1606,8 +1548,7 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Seconds = binary.BigEndian.Uint32(w[0:4])
 	v.Nseconds = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1621,7 +1562,6 @@ func (v *Attr) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Attr) ResetXDR()                             { *v = Attr{} }
 func (v Attr) String() string                         { return text.String(&v, "fattr3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Type.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Type)), 0, "nfs3.Attr:Type"), v.XDRSize()))
@@ -1647,8 +1587,7 @@ func (v *Attr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[72:76], v.Mtime.Nseconds)
 	binary.BigEndian.PutUint32(w[76:80], v.Ctime.Seconds)
 	binary.BigEndian.PutUint32(w[80:84], v.Ctime.Nseconds)
-	off += 84
-	return off, nil
+	return off + 84, nil
 }
 func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 84) {
@@ -1676,8 +1615,7 @@ func (v *Attr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Mtime.Nseconds = binary.BigEndian.Uint32(w[72:76])
 	v.Ctime.Seconds = binary.BigEndian.Uint32(w[76:80])
 	v.Ctime.Nseconds = binary.BigEndian.Uint32(w[80:84])
-	off += 84
-	return off, nil
+	return off + 84, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1697,7 +1635,6 @@ func (v *PostOpAttr) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *PostOpAttr) ResetXDR()                             { *v = PostOpAttr{} }
 func (v PostOpAttr) String() string                         { return text.String(&v, "post_op_attr") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PostOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.AttributesFollow {
 		if !v.Attributes.Type.Valid() {
@@ -1800,7 +1737,6 @@ func (v *WccAttr) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *WccAttr) ResetXDR()                             { *v = WccAttr{} }
 func (v WccAttr) String() string                         { return text.String(&v, "wcc_attr") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
 		return 0, codec.Full()
@@ -1811,8 +1747,7 @@ func (v *WccAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[12:16], v.Mtime.Nseconds)
 	binary.BigEndian.PutUint32(w[16:20], v.Ctime.Seconds)
 	binary.BigEndian.PutUint32(w[20:24], v.Ctime.Nseconds)
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
@@ -1824,8 +1759,7 @@ func (v *WccAttr) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Mtime.Nseconds = binary.BigEndian.Uint32(w[12:16])
 	v.Ctime.Seconds = binary.BigEndian.Uint32(w[16:20])
 	v.Ctime.Nseconds = binary.BigEndian.Uint32(w[20:24])
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1848,7 +1782,6 @@ func (v *PreOpAttr) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *PreOpAttr) ResetXDR()                             { *v = PreOpAttr{} }
 func (v PreOpAttr) String() string                         { return text.String(&v, "pre_op_attr") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PreOpAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.AttributesFollow)); err != nil {
 		return 0, codec.In(err, "nfs3.PreOpAttr:AttributesFollow")
@@ -1887,7 +1820,6 @@ func (v *WccData) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *WccData) ResetXDR()                             { *v = WccData{} }
 func (v WccData) String() string                         { return text.String(&v, "wcc_data") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WccData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WccData:Before").In(v.Before.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.WccData:After").End(v.After.PutXDR(nil, b, off))
@@ -1914,20 +1846,15 @@ func (v *PostOpHandle) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *PostOpHandle) ResetXDR()                             { *v = PostOpHandle{} }
 func (v PostOpHandle) String() string                         { return text.String(&v, "post_op_fh3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PostOpHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if v.HandleFollows {
-		if len(v.Handle.Data) > 64 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Handle.Data)), 64, "nfs3.PostOpHandle:Handle.Data"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Handle.Data))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.Handle.Data) > 64 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Handle.Data))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.Handle.Data), 64, "nfs3.PostOpHandle:Handle.Data"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], codec.Word(v.HandleFollows))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Handle.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Handle.Data)
+		off = codec.PutOpaque(b, off+8, v.Handle.Data)
 	} else {
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -1960,14 +1887,8 @@ func (v *PostOpHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "nfs3.PostOpHandle:Handle.Data")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.PostOpHandle:Handle.Data")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.PostOpHandle:Handle.Data")
+		if n > 64 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 64, "nfs3.PostOpHandle:Handle.Data")
 		}
 		v.Handle.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -2017,7 +1938,6 @@ func (v *TimeHow) AppendBinary(b []byte) ([]byte, error) { return codec.Out(code
 func (v *TimeHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *TimeHow) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TimeHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.TimeHow:"), v.XDRSize()))
@@ -2026,8 +1946,7 @@ func (v *TimeHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -2038,8 +1957,7 @@ func (v *TimeHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.TimeHow:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -2062,7 +1980,6 @@ func (v *SetMode) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *SetMode) ResetXDR()                             { *v = SetMode{} }
 func (v SetMode) String() string                         { return text.String(&v, "set_mode3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetMode) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetMode:SetIt")
@@ -2107,7 +2024,6 @@ func (v *SetUID) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *SetUID) ResetXDR()                             { *v = SetUID{} }
 func (v SetUID) String() string                         { return text.String(&v, "set_uid3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetUID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetUID:SetIt")
@@ -2152,7 +2068,6 @@ func (v *SetGID) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *SetGID) ResetXDR()                             { *v = SetGID{} }
 func (v SetGID) String() string                         { return text.String(&v, "set_gid3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetGID) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetGID:SetIt")
@@ -2197,7 +2112,6 @@ func (v *SetSize) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *SetSize) ResetXDR()                             { *v = SetSize{} }
 func (v SetSize) String() string                         { return text.String(&v, "set_size3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetSize) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutWord(b, off, codec.Word(v.SetIt)); err != nil {
 		return 0, codec.In(err, "nfs3.SetSize:SetIt")
@@ -2244,7 +2158,6 @@ func (v *SetAtime) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *SetAtime) ResetXDR()                             { *v = SetAtime{} }
 func (v SetAtime) String() string                         { return text.String(&v, "set_atime") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	if off, err = codec.PutEnum(b, off, v.SetIt); err != nil {
@@ -2299,7 +2212,6 @@ func (v *SetMtime) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *SetMtime) ResetXDR()                             { *v = SetMtime{} }
 func (v SetMtime) String() string                         { return text.String(&v, "set_mtime") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetMtime) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	if off, err = codec.PutEnum(b, off, v.SetIt); err != nil {
@@ -2348,7 +2260,6 @@ func (v *SetAttr) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *SetAttr) ResetXDR()                             { *v = SetAttr{} }
 func (v SetAttr) String() string                         { return text.String(&v, "sattr3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttr) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttr:Mode").In(v.Mode.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.SetAttr:UID").In(v.UID.PutXDR(nil, b, off))
@@ -2379,7 +2290,6 @@ func (v *DirOpArgs) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *DirOpArgs) ResetXDR()                             { *v = DirOpArgs{} }
 func (v DirOpArgs) String() string                         { return text.String(&v, "diropargs3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirOpArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DirOpArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
 	return codec.At(fault, "nfs3.DirOpArgs:Name").End(codec.PutCounted(b, off, v.Name, math.MaxUint32))
@@ -2403,7 +2313,6 @@ func (v *GetAttrArgs) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *GetAttrArgs) ResetXDR()                             { *v = GetAttrArgs{} }
 func (v GetAttrArgs) String() string                         { return text.String(&v, "GETATTR3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.GetAttrArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
@@ -2425,7 +2334,6 @@ func (v *GetAttrResOK) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *GetAttrResOK) ResetXDR()                             { *v = GetAttrResOK{} }
 func (v GetAttrResOK) String() string                         { return text.String(&v, "GETATTR3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutEnum(b, off, v.ObjAttributes.Type); err != nil {
 		return 0, codec.In(err, "nfs3.GetAttrResOK:ObjAttributes.Type")
@@ -2450,8 +2358,7 @@ func (v *GetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err err
 	binary.BigEndian.PutUint32(w[68:72], v.ObjAttributes.Mtime.Nseconds)
 	binary.BigEndian.PutUint32(w[72:76], v.ObjAttributes.Ctime.Seconds)
 	binary.BigEndian.PutUint32(w[76:80], v.ObjAttributes.Ctime.Nseconds)
-	off += 80
-	return off, nil
+	return off + 80, nil
 }
 func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetEnum(d, b, off, &v.ObjAttributes.Type); err != nil {
@@ -2477,8 +2384,7 @@ func (v *GetAttrResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	v.ObjAttributes.Mtime.Nseconds = binary.BigEndian.Uint32(w[68:72])
 	v.ObjAttributes.Ctime.Seconds = binary.BigEndian.Uint32(w[72:76])
 	v.ObjAttributes.Ctime.Nseconds = binary.BigEndian.Uint32(w[76:80])
-	off += 80
-	return off, nil
+	return off + 80, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -2503,7 +2409,6 @@ func (v *GetAttrRes) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *GetAttrRes) ResetXDR()                             { *v = GetAttrRes{} }
 func (v GetAttrRes) String() string                         { return text.String(&v, "GETATTR3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.GetAttrRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -2553,7 +2458,6 @@ func (v *SetAttrGuard) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *SetAttrGuard) ResetXDR()                             { *v = SetAttrGuard{} }
 func (v SetAttrGuard) String() string                         { return text.String(&v, "sattrguard3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrGuard) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	var fault *xdr.Error
 	if off, err = codec.PutWord(b, off, codec.Word(v.Check)); err != nil {
@@ -2598,7 +2502,6 @@ func (v *SetAttrArgs) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *SetAttrArgs) ResetXDR()                             { *v = SetAttrArgs{} }
 func (v SetAttrArgs) String() string                         { return text.String(&v, "SETATTR3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttrArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	off, fault = codec.At(fault, "nfs3.SetAttrArgs:NewAttributes").In(v.NewAttributes.PutXDR(nil, b, off))
@@ -2624,7 +2527,6 @@ func (v *SetAttrResOK) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *SetAttrResOK) ResetXDR()                             { *v = SetAttrResOK{} }
 func (v SetAttrResOK) String() string                         { return text.String(&v, "SETATTR3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResOK:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
@@ -2646,7 +2548,6 @@ func (v *SetAttrResFail) UnmarshalBinary(b []byte) error        { return codec.A
 func (v *SetAttrResFail) ResetXDR()                             { *v = SetAttrResFail{} }
 func (v SetAttrResFail) String() string                         { return text.String(&v, "SETATTR3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SetAttrResFail:ObjWcc").End(v.ObjWcc.PutXDR(nil, b, off))
 }
@@ -2677,7 +2578,6 @@ func (v *SetAttrRes) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *SetAttrRes) ResetXDR()                             { *v = SetAttrRes{} }
 func (v SetAttrRes) String() string                         { return text.String(&v, "SETATTR3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetAttrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SetAttrRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -2715,7 +2615,6 @@ func (v *LookupArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *LookupArgs) ResetXDR()                             { *v = LookupArgs{} }
 func (v LookupArgs) String() string                         { return text.String(&v, "LOOKUP3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupArgs:What").End(v.What.PutXDR(nil, b, off))
 }
@@ -2739,7 +2638,6 @@ func (v *LookupResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *LookupResOK) ResetXDR()                             { *v = LookupResOK{} }
 func (v LookupResOK) String() string                         { return text.String(&v, "LOOKUP3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LookupResOK:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	off, fault = codec.At(fault, "nfs3.LookupResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
@@ -2765,7 +2663,6 @@ func (v *LookupResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *LookupResFail) ResetXDR()                             { *v = LookupResFail{} }
 func (v LookupResFail) String() string                         { return text.String(&v, "LOOKUP3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.LookupResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
@@ -2796,7 +2693,6 @@ func (v *LookupRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *LookupRes) ResetXDR()                             { *v = LookupRes{} }
 func (v LookupRes) String() string                         { return text.String(&v, "LOOKUP3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LookupRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LookupRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -2835,7 +2731,6 @@ func (v *AccessArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *AccessArgs) ResetXDR()                             { *v = AccessArgs{} }
 func (v AccessArgs) String() string                         { return text.String(&v, "ACCESS3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessArgs:Object.Data").In(codec.PutCounted(b, off, v.Object.Data, 64))
 	return codec.At(fault, "nfs3.AccessArgs:Access").End(codec.PutWord(b, off, v.Access))
@@ -2859,7 +2754,6 @@ func (v *AccessResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *AccessResOK) ResetXDR()                             { *v = AccessResOK{} }
 func (v AccessResOK) String() string                         { return text.String(&v, "ACCESS3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.AccessResOK:Access").End(codec.PutWord(b, off, v.Access))
@@ -2883,7 +2777,6 @@ func (v *AccessResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *AccessResFail) ResetXDR()                             { *v = AccessResFail{} }
 func (v AccessResFail) String() string                         { return text.String(&v, "ACCESS3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.AccessResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
@@ -2914,7 +2807,6 @@ func (v *AccessRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *AccessRes) ResetXDR()                             { *v = AccessRes{} }
 func (v AccessRes) String() string                         { return text.String(&v, "ACCESS3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AccessRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.AccessRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -2953,7 +2845,6 @@ func (v *ReadLinkArgs) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *ReadLinkArgs) ResetXDR()                             { *v = ReadLinkArgs{} }
 func (v ReadLinkArgs) String() string                         { return text.String(&v, "READLINK3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkArgs:SymLink.Data").End(codec.PutCounted(b, off, v.SymLink.Data, 64))
 }
@@ -2987,7 +2878,6 @@ func (v *ReadLinkResOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkResOK:Attributes").In(v.Attributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.ReadLinkResOK:Path").End(codec.PutItem(e, b, off, SiteReadLinkResOKPath, v.Path, math.MaxUint32))
@@ -3011,7 +2901,6 @@ func (v *ReadLinkResFail) UnmarshalBinary(b []byte) error        { return codec.
 func (v *ReadLinkResFail) ResetXDR()                             { *v = ReadLinkResFail{} }
 func (v ReadLinkResFail) String() string                         { return text.String(&v, "READLINK3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadLinkResFail:Attributes").End(v.Attributes.PutXDR(nil, b, off))
 }
@@ -3057,7 +2946,6 @@ func (v *ReadLinkRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -3096,7 +2984,6 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ReadArgs) ResetXDR()                             { *v = ReadArgs{} }
 func (v ReadArgs) String() string                         { return text.String(&v, "READ3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	off, fault = codec.At(fault, "nfs3.ReadArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
@@ -3134,7 +3021,6 @@ func (v *ReadResOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadResOK:Count").In(codec.PutWord(b, off, uint32(v.Count)))
@@ -3162,7 +3048,6 @@ func (v *ReadResFail) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *ReadResFail) ResetXDR()                             { *v = ReadResFail{} }
 func (v ReadResFail) String() string                         { return text.String(&v, "READ3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadResFail:FileAttributes").End(v.FileAttributes.PutXDR(nil, b, off))
 }
@@ -3208,7 +3093,6 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -3275,7 +3159,6 @@ func (v *StableHow) AppendBinary(b []byte) ([]byte, error) { return codec.Out(co
 func (v *StableHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *StableHow) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StableHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.StableHow:").End(codec.PutEnum(b, off, *v))
 }
@@ -3309,7 +3192,6 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	off, fault = codec.At(fault, "nfs3.WriteArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
@@ -3339,7 +3221,6 @@ func (v *WriteResOK) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *WriteResOK) ResetXDR()                             { *v = WriteResOK{} }
 func (v WriteResOK) String() string                         { return text.String(&v, "WRITE3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.WriteResOK:Count").In(codec.PutWord(b, off, uint32(v.Count)))
@@ -3367,7 +3248,6 @@ func (v *WriteResFail) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *WriteResFail) ResetXDR()                             { *v = WriteResFail{} }
 func (v WriteResFail) String() string                         { return text.String(&v, "WRITE3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.WriteResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
@@ -3398,7 +3278,6 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *WriteRes) ResetXDR()                             { *v = WriteRes{} }
 func (v WriteRes) String() string                         { return text.String(&v, "WRITE3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -3462,7 +3341,6 @@ func (v *CreateMode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(c
 func (v *CreateMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *CreateMode) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs3.CreateMode:"), v.XDRSize()))
@@ -3471,8 +3349,7 @@ func (v *CreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -3483,8 +3360,7 @@ func (v *CreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs3.CreateMode:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -3510,7 +3386,6 @@ func (v *CreateHow) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *CreateHow) ResetXDR()                             { *v = CreateHow{} }
 func (v CreateHow) String() string                         { return text.String(&v, "createhow3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateHow) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutEnum(b, off, v.Mode); err != nil {
 		return 0, codec.In(err, "nfs3.CreateHow:Mode")
@@ -3556,7 +3431,6 @@ func (v *CreateArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *CreateArgs) ResetXDR()                             { *v = CreateArgs{} }
 func (v CreateArgs) String() string                         { return text.String(&v, "CREATE3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CreateArgs:How").End(v.How.PutXDR(nil, b, off))
@@ -3582,7 +3456,6 @@ func (v *CreateResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *CreateResOK) ResetXDR()                             { *v = CreateResOK{} }
 func (v CreateResOK) String() string                         { return text.String(&v, "CREATE3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.CreateResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
@@ -3608,7 +3481,6 @@ func (v *CreateResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *CreateResFail) ResetXDR()                             { *v = CreateResFail{} }
 func (v CreateResFail) String() string                         { return text.String(&v, "CREATE3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CreateResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -3639,7 +3511,6 @@ func (v *CreateRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *CreateRes) ResetXDR()                             { *v = CreateRes{} }
 func (v CreateRes) String() string                         { return text.String(&v, "CREATE3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CreateRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CreateRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -3677,7 +3548,6 @@ func (v *MkDirArgs) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *MkDirArgs) ResetXDR()                             { *v = MkDirArgs{} }
 func (v MkDirArgs) String() string                         { return text.String(&v, "MKDIR3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkDirArgs:Attributes").End(v.Attributes.PutXDR(nil, b, off))
@@ -3703,7 +3573,6 @@ func (v *MkDirResOK) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *MkDirResOK) ResetXDR()                             { *v = MkDirResOK{} }
 func (v MkDirResOK) String() string                         { return text.String(&v, "MKDIR3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.MkDirResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
@@ -3729,7 +3598,6 @@ func (v *MkDirResFail) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *MkDirResFail) ResetXDR()                             { *v = MkDirResFail{} }
 func (v MkDirResFail) String() string                         { return text.String(&v, "MKDIR3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -3760,7 +3628,6 @@ func (v *MkDirRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *MkDirRes) ResetXDR()                             { *v = MkDirRes{} }
 func (v MkDirRes) String() string                         { return text.String(&v, "MKDIR3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -3811,7 +3678,6 @@ func (v *SymLinkData) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkData:Attributes").In(v.Attributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkData:Path").End(codec.PutItem(e, b, off, SiteSymLinkDataPath, v.Path, math.MaxUint32))
@@ -3843,7 +3709,6 @@ func (v *SymLinkArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return v.Where.XDRSize() + v.SymLink.ReducedXDRSize(e)
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.SymLinkArgs:SymLink").End(v.SymLink.PutXDR(e, b, off))
@@ -3869,7 +3734,6 @@ func (v *SymLinkResOK) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *SymLinkResOK) ResetXDR()                             { *v = SymLinkResOK{} }
 func (v SymLinkResOK) String() string                         { return text.String(&v, "SYMLINK3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.SymLinkResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
@@ -3895,7 +3759,6 @@ func (v *SymLinkResFail) UnmarshalBinary(b []byte) error        { return codec.A
 func (v *SymLinkResFail) ResetXDR()                             { *v = SymLinkResFail{} }
 func (v SymLinkResFail) String() string                         { return text.String(&v, "SYMLINK3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.SymLinkResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -3926,7 +3789,6 @@ func (v *SymLinkRes) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *SymLinkRes) ResetXDR()                             { *v = SymLinkRes{} }
 func (v SymLinkRes) String() string                         { return text.String(&v, "SYMLINK3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SymLinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.SymLinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -3965,7 +3827,6 @@ func (v *DeviceData) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *DeviceData) ResetXDR()                             { *v = DeviceData{} }
 func (v DeviceData) String() string                         { return text.String(&v, "devicedata3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.DeviceData:DevAttributes").In(v.DevAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.DeviceData:Spec.Specdata1").In(codec.PutWord(b, off, v.Spec.Specdata1))
@@ -4001,7 +3862,6 @@ func (v *MkNodData) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *MkNodData) ResetXDR()                             { *v = MkNodData{} }
 func (v MkNodData) String() string                         { return text.String(&v, "mknoddata3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodData:Type").In(codec.PutEnum(b, off, v.Type))
 	switch v.Type {
@@ -4048,7 +3908,6 @@ func (v *MkNodArgs) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *MkNodArgs) ResetXDR()                             { *v = MkNodArgs{} }
 func (v MkNodArgs) String() string                         { return text.String(&v, "MKNOD3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodArgs:Where").In(v.Where.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.MkNodArgs:What").End(v.What.PutXDR(nil, b, off))
@@ -4074,7 +3933,6 @@ func (v *MkNodResOK) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *MkNodResOK) ResetXDR()                             { *v = MkNodResOK{} }
 func (v MkNodResOK) String() string                         { return text.String(&v, "MKNOD3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodResOK:Obj").In(v.Obj.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.MkNodResOK:ObjAttributes").In(v.ObjAttributes.PutXDR(nil, b, off))
@@ -4100,7 +3958,6 @@ func (v *MkNodResFail) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *MkNodResFail) ResetXDR()                             { *v = MkNodResFail{} }
 func (v MkNodResFail) String() string                         { return text.String(&v, "MKNOD3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.MkNodResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -4131,7 +3988,6 @@ func (v *MkNodRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *MkNodRes) ResetXDR()                             { *v = MkNodRes{} }
 func (v MkNodRes) String() string                         { return text.String(&v, "MKNOD3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MkNodRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.MkNodRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4169,7 +4025,6 @@ func (v *RemoveArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *RemoveArgs) ResetXDR()                             { *v = RemoveArgs{} }
 func (v RemoveArgs) String() string                         { return text.String(&v, "REMOVE3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
@@ -4191,7 +4046,6 @@ func (v *RemoveResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *RemoveResOK) ResetXDR()                             { *v = RemoveResOK{} }
 func (v RemoveResOK) String() string                         { return text.String(&v, "REMOVE3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -4213,7 +4067,6 @@ func (v *RemoveResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *RemoveResFail) ResetXDR()                             { *v = RemoveResFail{} }
 func (v RemoveResFail) String() string                         { return text.String(&v, "REMOVE3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RemoveResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -4244,7 +4097,6 @@ func (v *RemoveRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *RemoveRes) ResetXDR()                             { *v = RemoveRes{} }
 func (v RemoveRes) String() string                         { return text.String(&v, "REMOVE3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RemoveRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4282,7 +4134,6 @@ func (v *RmDirArgs) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *RmDirArgs) ResetXDR()                             { *v = RmDirArgs{} }
 func (v RmDirArgs) String() string                         { return text.String(&v, "RMDIR3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirArgs:Object").End(v.Object.PutXDR(nil, b, off))
 }
@@ -4304,7 +4155,6 @@ func (v *RmDirResOK) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *RmDirResOK) ResetXDR()                             { *v = RmDirResOK{} }
 func (v RmDirResOK) String() string                         { return text.String(&v, "RMDIR3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResOK:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -4326,7 +4176,6 @@ func (v *RmDirResFail) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *RmDirResFail) ResetXDR()                             { *v = RmDirResFail{} }
 func (v RmDirResFail) String() string                         { return text.String(&v, "RMDIR3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.RmDirResFail:DirWcc").End(v.DirWcc.PutXDR(nil, b, off))
 }
@@ -4357,7 +4206,6 @@ func (v *RmDirRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *RmDirRes) ResetXDR()                             { *v = RmDirRes{} }
 func (v RmDirRes) String() string                         { return text.String(&v, "RMDIR3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RmDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RmDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4395,7 +4243,6 @@ func (v *RenameArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *RenameArgs) ResetXDR()                             { *v = RenameArgs{} }
 func (v RenameArgs) String() string                         { return text.String(&v, "RENAME3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameArgs:From").In(v.From.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameArgs:To").End(v.To.PutXDR(nil, b, off))
@@ -4419,7 +4266,6 @@ func (v *RenameResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *RenameResOK) ResetXDR()                             { *v = RenameResOK{} }
 func (v RenameResOK) String() string                         { return text.String(&v, "RENAME3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResOK:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameResOK:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
@@ -4443,7 +4289,6 @@ func (v *RenameResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *RenameResFail) ResetXDR()                             { *v = RenameResFail{} }
 func (v RenameResFail) String() string                         { return text.String(&v, "RENAME3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameResFail:FromdirWcc").In(v.FromdirWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.RenameResFail:TodirWcc").End(v.TodirWcc.PutXDR(nil, b, off))
@@ -4476,7 +4321,6 @@ func (v *RenameRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *RenameRes) ResetXDR()                             { *v = RenameRes{} }
 func (v RenameRes) String() string                         { return text.String(&v, "RENAME3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RenameRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.RenameRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4514,7 +4358,6 @@ func (v *LinkArgs) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *LinkArgs) ResetXDR()                             { *v = LinkArgs{} }
 func (v LinkArgs) String() string                         { return text.String(&v, "LINK3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	return codec.At(fault, "nfs3.LinkArgs:Link").End(v.Link.PutXDR(nil, b, off))
@@ -4538,7 +4381,6 @@ func (v *LinkResOK) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *LinkResOK) ResetXDR()                             { *v = LinkResOK{} }
 func (v LinkResOK) String() string                         { return text.String(&v, "LINK3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResOK:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LinkResOK:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
@@ -4562,7 +4404,6 @@ func (v *LinkResFail) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *LinkResFail) ResetXDR()                             { *v = LinkResFail{} }
 func (v LinkResFail) String() string                         { return text.String(&v, "LINK3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkResFail:FileAttributes").In(v.FileAttributes.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.LinkResFail:LinkdirWcc").End(v.LinkdirWcc.PutXDR(nil, b, off))
@@ -4595,7 +4436,6 @@ func (v *LinkRes) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *LinkRes) ResetXDR()                             { *v = LinkRes{} }
 func (v LinkRes) String() string                         { return text.String(&v, "LINK3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LinkRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.LinkRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4634,7 +4474,6 @@ func (v *ReadDirArgs) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *ReadDirArgs) ResetXDR()                             { *v = ReadDirArgs{} }
 func (v ReadDirArgs) String() string                         { return text.String(&v, "READDIR3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirArgs:Dir.Data").In(codec.PutCounted(b, off, v.Dir.Data, 64))
 	off, fault = codec.At(fault, "nfs3.ReadDirArgs:Cookie").In(codec.PutHyper(b, off, uint64(v.Cookie)))
@@ -4658,22 +4497,16 @@ func (v *Entry) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Entry) ResetXDR()                             { *v = Entry{} }
 func (v Entry) String() string                         { return text.String(&v, "entry3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Name)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.Entry:Name"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+8, len(v.Name), math.MaxUint32, "nfs3.Entry:Name"), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.FileID))
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Name)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.Name)
+	off = codec.PutOpaque(b, off+12, v.Name)
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Cookie))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -4683,11 +4516,8 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.Entry:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.Entry:Name")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs3.Entry:Name")
 	}
 	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -4695,8 +4525,7 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Short(b, off, 8, "nfs3.Entry:Cookie")
 	}
 	v.Cookie = Cookie(binary.BigEndian.Uint64(b[off : off+8 : off+8]))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -4715,7 +4544,6 @@ func (v *EntryList) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *EntryList) ResetXDR()                             { *v = (*v)[:0] }
 func (v EntryList) String() string                         { return text.String(&v, "entry3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs3.EntryList:"))
@@ -4738,8 +4566,7 @@ func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -4793,23 +4620,18 @@ func (v *DirList) ResetXDR() {
 }
 func (v DirList) String() string { return text.String(&v, "dirlist3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Entries
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Name)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.DirList:Entries[].Name", i)
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return 0, codec.Full()
+		if uint64(len(p.Name)) > math.MaxUint32 || codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
+			return 0, codec.OverOrFull(off+12, len(p.Name), math.MaxUint32, "nfs3.DirList:Entries[].Name", i)
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint64(w[4:12], uint64(p.FileID))
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
-		off += 16
-		off = codec.PutOpaque(b, off, p.Name)
+		off = codec.PutOpaque(b, off+16, p.Name)
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
 		off += 8
 	}
@@ -4819,8 +4641,7 @@ func (v *DirList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.EOF))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -4843,11 +4664,8 @@ func (v *DirList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.DirList:Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.DirList:Entries[].Name", i)
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs3.DirList:Entries[].Name", i)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -4884,7 +4702,6 @@ func (v *ReadDirResOK) ResetXDR() {
 }
 func (v ReadDirResOK) String() string { return text.String(&v, "READDIR3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirResOK:DirAttributes").In(v.DirAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
@@ -4910,7 +4727,6 @@ func (v *ReadDirResFail) UnmarshalBinary(b []byte) error        { return codec.A
 func (v *ReadDirResFail) ResetXDR()                             { *v = ReadDirResFail{} }
 func (v ReadDirResFail) String() string                         { return text.String(&v, "READDIR3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
@@ -4948,7 +4764,6 @@ func (v *ReadDirRes) ResetXDR() {
 }
 func (v ReadDirRes) String() string { return text.String(&v, "READDIR3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -4987,7 +4802,6 @@ func (v *ReadDirPlusArgs) UnmarshalBinary(b []byte) error        { return codec.
 func (v *ReadDirPlusArgs) ResetXDR()                             { *v = ReadDirPlusArgs{} }
 func (v ReadDirPlusArgs) String() string                         { return text.String(&v, "READDIRPLUS3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Dir.Data, 64); err != nil {
 		return 0, codec.In(err, "nfs3.ReadDirPlusArgs:Dir.Data")
@@ -5000,8 +4814,7 @@ func (v *ReadDirPlusArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err 
 	*(*[8]byte)(w[8:16]) = v.CookieVerf
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.DirCount))
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.MaxCount))
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.GetOpaque(d, b, off, 64, &v.Dir.Data); err != nil {
@@ -5015,8 +4828,7 @@ func (v *ReadDirPlusArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	v.CookieVerf = [8]byte(w[8:16])
 	v.DirCount = Count(binary.BigEndian.Uint32(w[16:20]))
 	v.MaxCount = Count(binary.BigEndian.Uint32(w[20:24]))
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -5031,19 +4843,14 @@ func (v *EntryPlus) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *EntryPlus) ResetXDR()                             { *v = EntryPlus{} }
 func (v EntryPlus) String() string                         { return text.String(&v, "entryplus3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
-	if uint64(len(v.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Name)), math.MaxUint32, "nfs3.EntryPlus:Name"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(v.Name))) {
+		return v.failXDR(e, codec.OverOrFull(off+8, len(v.Name), math.MaxUint32, "nfs3.EntryPlus:Name"))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.FileID))
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Name)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.Name)
+	off = codec.PutOpaque(b, off+12, v.Name)
 	binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(v.Cookie))
 	off += 8
 	if off, err = v.NameAttributes.PutXDR(nil, b, off); err != nil {
@@ -5062,11 +4869,8 @@ func (v *EntryPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	v.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.EntryPlus:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.EntryPlus:Name")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs3.EntryPlus:Name")
 	}
 	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -5103,7 +4907,6 @@ func (v *EntryPlusList) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *EntryPlusList) ResetXDR()                             { *v = (*v)[:0] }
 func (v EntryPlusList) String() string                         { return text.String(&v, "entryplus3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryPlusList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs3.EntryPlusList:"))
@@ -5126,8 +4929,7 @@ func (v *EntryPlusList) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *EntryPlusList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -5181,23 +4983,18 @@ func (v *DirListPlus) ResetXDR() {
 }
 func (v DirListPlus) String() string { return text.String(&v, "dirlistplus3") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	s := v.Entries
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Name)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.Name)), math.MaxUint32, "nfs3.DirListPlus:Entries[].Name", i)
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
-			return 0, codec.Full()
+		if uint64(len(p.Name)) > math.MaxUint32 || codec.Lacks(b, off, 24+xdr.Padded(len(p.Name))) {
+			return 0, codec.OverOrFull(off+12, len(p.Name), math.MaxUint32, "nfs3.DirListPlus:Entries[].Name", i)
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint64(w[4:12], uint64(p.FileID))
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.Name)))
-		off += 16
-		off = codec.PutOpaque(b, off, p.Name)
+		off = codec.PutOpaque(b, off+16, p.Name)
 		binary.BigEndian.PutUint64(b[off:off+8:off+8], uint64(p.Cookie))
 		off += 8
 		if off, err = p.NameAttributes.PutXDR(nil, b, off); err != nil {
@@ -5213,8 +5010,7 @@ func (v *DirListPlus) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], 0)
 	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.EOF))
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -5237,11 +5033,8 @@ func (v *DirListPlus) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		p.FileID = FileID(binary.BigEndian.Uint64(w[0:8]))
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs3.DirListPlus:Entries[].Name", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs3.DirListPlus:Entries[].Name", i)
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs3.DirListPlus:Entries[].Name", i)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -5287,7 +5080,6 @@ func (v *ReadDirPlusResOK) ResetXDR() {
 }
 func (v ReadDirPlusResOK) String() string { return text.String(&v, "READDIRPLUS3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusResOK:DirAttributes").In(v.DirAttributes.PutXDR(nil, b, off))
 	off, fault = codec.At(fault, "nfs3.ReadDirPlusResOK:CookieVerf").In(codec.PutFixed(b, off, v.CookieVerf[:]))
@@ -5313,7 +5105,6 @@ func (v *ReadDirPlusResFail) UnmarshalBinary(b []byte) error        { return cod
 func (v *ReadDirPlusResFail) ResetXDR()                             { *v = ReadDirPlusResFail{} }
 func (v ReadDirPlusResFail) String() string                         { return text.String(&v, "READDIRPLUS3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.ReadDirPlusResFail:DirAttributes").End(v.DirAttributes.PutXDR(nil, b, off))
 }
@@ -5351,7 +5142,6 @@ func (v *ReadDirPlusRes) ResetXDR() {
 }
 func (v ReadDirPlusRes) String() string { return text.String(&v, "READDIRPLUS3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadDirPlusRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.ReadDirPlusRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5390,7 +5180,6 @@ func (v *FSStatArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *FSStatArgs) ResetXDR()                             { *v = FSStatArgs{} }
 func (v FSStatArgs) String() string                         { return text.String(&v, "FSSTAT3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
@@ -5412,7 +5201,6 @@ func (v *FSStatResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *FSStatResOK) ResetXDR()                             { *v = FSStatResOK{} }
 func (v FSStatResOK) String() string                         { return text.String(&v, "FSSTAT3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSStatResOK:ObjAttributes")
@@ -5428,8 +5216,7 @@ func (v *FSStatResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	binary.BigEndian.PutUint64(w[32:40], uint64(v.Ffiles))
 	binary.BigEndian.PutUint64(w[40:48], uint64(v.Afiles))
 	binary.BigEndian.PutUint32(w[48:52], v.Invarsec)
-	off += 52
-	return off, nil
+	return off + 52, nil
 }
 func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
@@ -5446,8 +5233,7 @@ func (v *FSStatResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	v.Ffiles = Size(binary.BigEndian.Uint64(w[32:40]))
 	v.Afiles = Size(binary.BigEndian.Uint64(w[40:48]))
 	v.Invarsec = binary.BigEndian.Uint32(w[48:52])
-	off += 52
-	return off, nil
+	return off + 52, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -5464,7 +5250,6 @@ func (v *FSStatResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *FSStatResFail) ResetXDR()                             { *v = FSStatResFail{} }
 func (v FSStatResFail) String() string                         { return text.String(&v, "FSSTAT3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSStatResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
@@ -5495,7 +5280,6 @@ func (v *FSStatRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *FSStatRes) ResetXDR()                             { *v = FSStatRes{} }
 func (v FSStatRes) String() string                         { return text.String(&v, "FSSTAT3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSStatRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.FSStatRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5534,7 +5318,6 @@ func (v *FSInfoArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *FSInfoArgs) ResetXDR()                             { *v = FSInfoArgs{} }
 func (v FSInfoArgs) String() string                         { return text.String(&v, "FSINFO3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoArgs:FSRoot.Data").End(codec.PutCounted(b, off, v.FSRoot.Data, 64))
 }
@@ -5556,7 +5339,6 @@ func (v *FSInfoResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *FSInfoResOK) ResetXDR()                             { *v = FSInfoResOK{} }
 func (v FSInfoResOK) String() string                         { return text.String(&v, "FSINFO3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.FSInfoResOK:ObjAttributes")
@@ -5576,8 +5358,7 @@ func (v *FSInfoResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err erro
 	binary.BigEndian.PutUint32(w[36:40], v.TimeDelta.Seconds)
 	binary.BigEndian.PutUint32(w[40:44], v.TimeDelta.Nseconds)
 	binary.BigEndian.PutUint32(w[44:48], v.Properties)
-	off += 48
-	return off, nil
+	return off + 48, nil
 }
 func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.GetXDR(d, b, off); err != nil {
@@ -5598,8 +5379,7 @@ func (v *FSInfoResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	v.TimeDelta.Seconds = binary.BigEndian.Uint32(w[36:40])
 	v.TimeDelta.Nseconds = binary.BigEndian.Uint32(w[40:44])
 	v.Properties = binary.BigEndian.Uint32(w[44:48])
-	off += 48
-	return off, nil
+	return off + 48, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -5616,7 +5396,6 @@ func (v *FSInfoResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *FSInfoResFail) ResetXDR()                             { *v = FSInfoResFail{} }
 func (v FSInfoResFail) String() string                         { return text.String(&v, "FSINFO3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.FSInfoResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
@@ -5647,7 +5426,6 @@ func (v *FSInfoRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *FSInfoRes) ResetXDR()                             { *v = FSInfoRes{} }
 func (v FSInfoRes) String() string                         { return text.String(&v, "FSINFO3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FSInfoRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.FSInfoRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5686,7 +5464,6 @@ func (v *PathConfArgs) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *PathConfArgs) ResetXDR()                             { *v = PathConfArgs{} }
 func (v PathConfArgs) String() string                         { return text.String(&v, "PATHCONF3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfArgs:Object.Data").End(codec.PutCounted(b, off, v.Object.Data, 64))
 }
@@ -5708,7 +5485,6 @@ func (v *PathConfResOK) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *PathConfResOK) ResetXDR()                             { *v = PathConfResOK{} }
 func (v PathConfResOK) String() string                         { return text.String(&v, "PATHCONF3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.ObjAttributes.PutXDR(nil, b, off); err != nil {
 		return 0, codec.In(err, "nfs3.PathConfResOK:ObjAttributes")
@@ -5723,8 +5499,7 @@ func (v *PathConfResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err er
 	binary.BigEndian.PutUint32(w[12:16], codec.Word(v.ChownRestricted))
 	binary.BigEndian.PutUint32(w[16:20], codec.Word(v.CaseInsensitive))
 	binary.BigEndian.PutUint32(w[20:24], codec.Word(v.CasePreserving))
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 func (v *PathConfResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.PathConfResOK:ObjAttributes").In(v.ObjAttributes.GetXDR(d, b, off))
@@ -5750,7 +5525,6 @@ func (v *PathConfResFail) UnmarshalBinary(b []byte) error        { return codec.
 func (v *PathConfResFail) ResetXDR()                             { *v = PathConfResFail{} }
 func (v PathConfResFail) String() string                         { return text.String(&v, "PATHCONF3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.PathConfResFail:ObjAttributes").End(v.ObjAttributes.PutXDR(nil, b, off))
 }
@@ -5781,7 +5555,6 @@ func (v *PathConfRes) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *PathConfRes) ResetXDR()                             { *v = PathConfRes{} }
 func (v PathConfRes) String() string                         { return text.String(&v, "PATHCONF3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PathConfRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.PathConfRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {
@@ -5820,7 +5593,6 @@ func (v *CommitArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *CommitArgs) ResetXDR()                             { *v = CommitArgs{} }
 func (v CommitArgs) String() string                         { return text.String(&v, "COMMIT3args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitArgs:File.Data").In(codec.PutCounted(b, off, v.File.Data, 64))
 	off, fault = codec.At(fault, "nfs3.CommitArgs:Offset").In(codec.PutHyper(b, off, uint64(v.Offset)))
@@ -5846,7 +5618,6 @@ func (v *CommitResOK) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *CommitResOK) ResetXDR()                             { *v = CommitResOK{} }
 func (v CommitResOK) String() string                         { return text.String(&v, "COMMIT3resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitResOK:FileWcc").In(v.FileWcc.PutXDR(nil, b, off))
 	return codec.At(fault, "nfs3.CommitResOK:Verf").End(codec.PutFixed(b, off, v.Verf[:]))
@@ -5870,7 +5641,6 @@ func (v *CommitResFail) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *CommitResFail) ResetXDR()                             { *v = CommitResFail{} }
 func (v CommitResFail) String() string                         { return text.String(&v, "COMMIT3resfail") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitResFail) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nfs3.CommitResFail:FileWcc").End(v.FileWcc.PutXDR(nil, b, off))
 }
@@ -5901,7 +5671,6 @@ func (v *CommitRes) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *CommitRes) ResetXDR()                             { *v = CommitRes{} }
 func (v CommitRes) String() string                         { return text.String(&v, "COMMIT3res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CommitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs3.CommitRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {

@@ -51,7 +51,6 @@ func (v *Req) UnmarshalBinary(b []byte) error        { return codec.All(codec.Fr
 func (v *Req) ResetXDR()                             { *v = Req{} }
 func (v Req) String() string                         { return text.String(&v, "config_rdma_req") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Req:MaxCallSendSize").In(codec.PutWord(b, off, v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Req:MaxReplySendSize").In(codec.PutWord(b, off, v.MaxReplySendSize))
@@ -77,7 +76,6 @@ func (v *Reply) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Reply) ResetXDR()                             { *v = Reply{} }
 func (v Reply) String() string                         { return text.String(&v, "config_rdma_reply") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Reply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "rdmaconfig.Reply:MaxCallSendSize").In(codec.PutWord(b, off, v.MaxCallSendSize))
 	off, fault = codec.At(fault, "rdmaconfig.Reply:Align").In(codec.PutWord(b, off, v.Align))

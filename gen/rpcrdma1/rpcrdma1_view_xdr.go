@@ -6,6 +6,7 @@ package rpcrdma1
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -26,8 +27,7 @@ func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma1.Segment:Handle")
 	}
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // SegmentView reads the fields of Segment from its encoding. Convert only bytes that
@@ -64,8 +64,7 @@ func (v *ReadChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma1.ReadChunk:Position")
 	}
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 
 // ReadChunkView reads the fields of ReadChunk from its encoding. Convert only bytes that
@@ -129,10 +128,9 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.WriteChunk:Target")
 	}
-	off += int(n) * 16
-	return off, nil
+	return off + int(n)*16, nil
 }
 
 // WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that
@@ -173,7 +171,7 @@ func (v *WriteList) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteList:[].Target", i)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.WriteList:[].Target", i)
 		}
 		off += int(n) * 16
 		if codec.Lacks(b, off, 4) {
@@ -208,8 +206,7 @@ func (v *Proc) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -255,7 +252,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		off += int(n) * 16
 		if codec.Lacks(b, off, 4) {
@@ -283,7 +280,7 @@ func (v *Header) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.Header:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -381,7 +378,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		off += int(n) * 16
 		if codec.Lacks(b, off, 4) {
@@ -409,7 +406,7 @@ func (v *HeaderNomsg) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -508,7 +505,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		off += int(n) * 16
 		if codec.Lacks(b, off, 4) {
@@ -536,7 +533,7 @@ func (v *HeaderPadded) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -616,8 +613,7 @@ func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -635,8 +631,7 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma1.VersionRange:Low")
 	}
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
@@ -751,7 +746,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+				return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
 			if codec.Lacks(b, off, 4) {
@@ -779,7 +774,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
@@ -815,7 +810,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
+				return 0, codec.BadCount(b, off, n3, math.MaxUint32, 16, "rpcrdma1.Body:Nomsg.Writes[].Target", i4)
 			}
 			off += int(n3) * 16
 			if codec.Lacks(b, off, 4) {
@@ -843,7 +838,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, codec.BadCount(b, off, n4, math.MaxUint32, 16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
@@ -880,7 +875,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
+				return 0, codec.BadCount(b, off, n5, math.MaxUint32, 16, "rpcrdma1.Body:Msgp.Writes[].Target", i6)
 			}
 			off += int(n5) * 16
 			if codec.Lacks(b, off, 4) {
@@ -908,7 +903,7 @@ func (v *Body) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, codec.BadCount(b, off, n6, math.MaxUint32, 16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}
@@ -1034,7 +1029,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			off += int(n) * 16
 			if codec.Lacks(b, off, 4) {
@@ -1062,7 +1057,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			off += int(n2) * 16
 		}
@@ -1098,7 +1093,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
+				return 0, codec.BadCount(b, off, n3, math.MaxUint32, 16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i4)
 			}
 			off += int(n3) * 16
 			if codec.Lacks(b, off, 4) {
@@ -1126,7 +1121,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, codec.BadCount(b, off, n4, math.MaxUint32, 16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			off += int(n4) * 16
 		}
@@ -1163,7 +1158,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
+				return 0, codec.BadCount(b, off, n5, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i6)
 			}
 			off += int(n5) * 16
 			if codec.Lacks(b, off, 4) {
@@ -1191,7 +1186,7 @@ func (v *Message) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, codec.BadCount(b, off, n6, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			off += int(n6) * 16
 		}

@@ -139,7 +139,6 @@ func (v *Segment) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *Segment) ResetXDR()                             { *v = Segment{} }
 func (v Segment) String() string                         { return text.String(&v, "xdr_rdma_segment") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -148,8 +147,7 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
 	binary.BigEndian.PutUint32(w[4:8], v.Length)
 	binary.BigEndian.PutUint64(w[8:16], v.Offset)
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
@@ -159,8 +157,7 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
 	v.Length = binary.BigEndian.Uint32(w[4:8])
 	v.Offset = binary.BigEndian.Uint64(w[8:16])
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -174,7 +171,6 @@ func (v *ReadChunk) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *ReadChunk) ResetXDR()                             { *v = ReadChunk{} }
 func (v ReadChunk) String() string                         { return text.String(&v, "xdr_read_chunk") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -184,8 +180,7 @@ func (v *ReadChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], v.Target.Handle)
 	binary.BigEndian.PutUint32(w[8:12], v.Target.Length)
 	binary.BigEndian.PutUint64(w[12:20], v.Target.Offset)
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
@@ -196,8 +191,7 @@ func (v *ReadChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Target.Handle = binary.BigEndian.Uint32(w[4:8])
 	v.Target.Length = binary.BigEndian.Uint32(w[8:12])
 	v.Target.Offset = binary.BigEndian.Uint64(w[12:20])
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -210,7 +204,6 @@ func (v *ReadList) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ReadList) ResetXDR()                             { *v = (*v)[:0] }
 func (v ReadList) String() string                         { return text.String(&v, "xdr_read_list,node=0:entry") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcrdma1.ReadList:"))
@@ -239,8 +232,7 @@ func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -284,13 +276,9 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *WriteChunk) ResetXDR()                             { v.Target = v.Target[:0] }
 func (v WriteChunk) String() string                         { return text.String(&v, "xdr_write_chunk") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Target)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma1.WriteChunk:Target"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Target), math.MaxUint32, "rpcrdma1.WriteChunk:Target"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
@@ -298,7 +286,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if codec.Lacks(b, off, 16) {
-			return v.failXDR(e, codec.Full())
+			return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
@@ -315,7 +303,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteChunk:Target")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.WriteChunk:Target")
 	}
 	if err = codec.Resize(d, &v.Target, int(n), 16, off); err != nil {
 		return 0, codec.In(err, "rpcrdma1.WriteChunk:Target")
@@ -330,9 +318,6 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		off += 16
 	}
 	return off, nil
-}
-func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -351,7 +336,6 @@ func (v *WriteList) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *WriteList) ResetXDR()                             { *v = (*v)[:0] }
 func (v WriteList) String() string                         { return text.String(&v, "xdr_write_list,node=0:entry") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcrdma1.WriteList:"))
@@ -366,11 +350,8 @@ func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
 			off += 4
 		}
-		if uint64(len(p.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Target)), math.MaxUint32, "rpcrdma1.WriteList:[].Target", i))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(p.Target), math.MaxUint32, "rpcrdma1.WriteList:[].Target", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Target)))
 		off += 4
@@ -391,8 +372,7 @@ func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -410,7 +390,7 @@ func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.WriteList:[].Target", i)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.WriteList:[].Target", i)
 		}
 		if err = codec.Resize(d, &p.Target, int(n), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.WriteList:[].Target", i)
@@ -480,7 +460,6 @@ func (v *Proc) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.T
 func (v *Proc) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Proc) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "rpcrdma1.Proc:"), v.XDRSize()))
@@ -489,8 +468,7 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -501,8 +479,7 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "rpcrdma1.Proc:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -531,7 +508,6 @@ func (v *Header) ResetXDR() {
 }
 func (v Header) String() string { return text.String(&v, "rpc_rdma_header") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
@@ -555,11 +531,8 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p2.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(p2.Target), math.MaxUint32, "rpcrdma1.Header:Writes[].Target", i2))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -586,11 +559,8 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Header:Reply.Target"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(v.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Header:Reply.Target"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -658,7 +628,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Header:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.Header:Writes[].Target", i2)
 		}
 		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.Header:Writes[].Target", i2)
@@ -699,7 +669,7 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Header:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.Header:Reply.Target")
 		}
 		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.Header:Reply.Target")
@@ -713,11 +683,9 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	} else {
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
+	} else if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
 	}
 	return off, nil
 }
@@ -751,7 +719,6 @@ func (v *HeaderNomsg) ResetXDR() {
 }
 func (v HeaderNomsg) String() string { return text.String(&v, "rpc_rdma_header_nomsg") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := v.Reads
 	for i := range s {
@@ -775,11 +742,8 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p2.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(p2.Target), math.MaxUint32, "rpcrdma1.HeaderNomsg:Writes[].Target", i2))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -806,11 +770,8 @@ func (v *HeaderNomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(v.Reply.Value.Target), math.MaxUint32, "rpcrdma1.HeaderNomsg:Reply.Target"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -878,7 +839,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
 		}
 		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.HeaderNomsg:Writes[].Target", i2)
@@ -919,7 +880,7 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderNomsg:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.HeaderNomsg:Reply.Target")
 		}
 		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.HeaderNomsg:Reply.Target")
@@ -933,11 +894,9 @@ func (v *HeaderNomsg) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	} else {
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
+	} else if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
 	}
 	return off, nil
 }
@@ -973,7 +932,6 @@ func (v *HeaderPadded) ResetXDR() {
 }
 func (v HeaderPadded) String() string { return text.String(&v, "rpc_rdma_header_padded") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1004,11 +962,8 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p2.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(p2.Target), math.MaxUint32, "rpcrdma1.HeaderPadded:Writes[].Target", i2))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1035,11 +990,8 @@ func (v *HeaderPadded) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(v.Reply.Value.Target), math.MaxUint32, "rpcrdma1.HeaderPadded:Reply.Target"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1110,7 +1062,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
 		}
 		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.HeaderPadded:Writes[].Target", i2)
@@ -1151,7 +1103,7 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.HeaderPadded:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.HeaderPadded:Reply.Target")
 		}
 		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma1.HeaderPadded:Reply.Target")
@@ -1165,11 +1117,9 @@ func (v *HeaderPadded) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	} else {
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
+	} else if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
 	}
 	return off, nil
 }
@@ -1216,22 +1166,19 @@ func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(code
 func (v *ErrCode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ErrCode) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma1.ErrCode:")
 	}
 	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1245,7 +1192,6 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *VersionRange) ResetXDR()                             { *v = VersionRange{} }
 func (v VersionRange) String() string                         { return text.String(&v, "rpc_rdma_errvers") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -1253,8 +1199,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
 	binary.BigEndian.PutUint32(w[4:8], v.High)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -1263,8 +1208,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1287,7 +1231,6 @@ func (v *Error) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Error) ResetXDR()                             { *v = Error{} }
 func (v Error) String() string                         { return text.String(&v, "rpc_rdma_error") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
@@ -1409,7 +1352,6 @@ func (v *Body) ResetXDR() {
 }
 func (v Body) String() string { return text.String(&v, "rdma_body") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Proc {
 	case ProcMsg:
@@ -1440,11 +1382,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s2 := v.Msg.Writes
 		for i2 := range s2 {
 			p2 := &s2[i2]
-			if uint64(len(p2.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2))
-			}
-			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p2.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(p2.Target), math.MaxUint32, "rpcrdma1.Body:Msg.Writes[].Target", i2))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1471,11 +1410,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Msg.Reply.Present))
 		off += 8
 		if v.Msg.Reply.Present {
-			if uint64(len(v.Msg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.Msg.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.OverOrFull(off, len(v.Msg.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Body:Msg.Reply.Target"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msg.Reply.Value.Target)))
 			off += 4
@@ -1520,11 +1456,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s6 := v.Nomsg.Writes
 		for i6 := range s6 {
 			p6 := &s6[i6]
-			if uint64(len(p6.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6))
-			}
-			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p6.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(p6.Target), math.MaxUint32, "rpcrdma1.Body:Nomsg.Writes[].Target", i6))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1551,11 +1484,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Nomsg.Reply.Present))
 		off += 8
 		if v.Nomsg.Reply.Present {
-			if uint64(len(v.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.Nomsg.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.OverOrFull(off, len(v.Nomsg.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Body:Nomsg.Reply.Target"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nomsg.Reply.Value.Target)))
 			off += 4
@@ -1603,11 +1533,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s10 := v.Msgp.Writes
 		for i10 := range s10 {
 			p10 := &s10[i10]
-			if uint64(len(p10.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10))
-			}
-			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p10.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(p10.Target), math.MaxUint32, "rpcrdma1.Body:Msgp.Writes[].Target", i10))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1634,11 +1561,8 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Msgp.Reply.Present))
 		off += 8
 		if v.Msgp.Reply.Present {
-			if uint64(len(v.Msgp.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.Msgp.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.OverOrFull(off, len(v.Msgp.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Body:Msgp.Reply.Target"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Msgp.Reply.Value.Target)))
 			off += 4
@@ -1759,7 +1683,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
+				return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.Body:Msg.Writes[].Target", i2)
 			}
 			if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Body:Msg.Writes[].Target", i2)
@@ -1800,7 +1724,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Body:Msg.Reply.Target")
+				return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.Body:Msg.Reply.Target")
 			}
 			if err = codec.Resize(d, &v.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Body:Msg.Reply.Target")
@@ -1814,11 +1738,9 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				p4.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		} else {
-			if v.Msg.Reply.Present {
-				v.Msg.Reply.Present = false
-				v.Msg.Reply.Value.ResetXDR()
-			}
+		} else if v.Msg.Reply.Present {
+			v.Msg.Reply.Present = false
+			v.Msg.Reply.Value.ResetXDR()
 		}
 	case ProcNomsg:
 		if codec.Lacks(b, off, 4) {
@@ -1869,7 +1791,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
+				return 0, codec.BadCount(b, off, n3, math.MaxUint32, 16, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
 			}
 			if err = codec.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Body:Nomsg.Writes[].Target", i6)
@@ -1910,7 +1832,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Body:Nomsg.Reply.Target")
+				return 0, codec.BadCount(b, off, n4, math.MaxUint32, 16, "rpcrdma1.Body:Nomsg.Reply.Target")
 			}
 			if err = codec.Resize(d, &v.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Body:Nomsg.Reply.Target")
@@ -1924,11 +1846,9 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				p8.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		} else {
-			if v.Nomsg.Reply.Present {
-				v.Nomsg.Reply.Present = false
-				v.Nomsg.Reply.Value.ResetXDR()
-			}
+		} else if v.Nomsg.Reply.Present {
+			v.Nomsg.Reply.Present = false
+			v.Nomsg.Reply.Value.ResetXDR()
 		}
 	case ProcMsgp:
 		if codec.Lacks(b, off, 12) {
@@ -1982,7 +1902,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
+				return 0, codec.BadCount(b, off, n5, math.MaxUint32, 16, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
 			}
 			if err = codec.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Body:Msgp.Writes[].Target", i10)
@@ -2023,7 +1943,7 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Body:Msgp.Reply.Target")
+				return 0, codec.BadCount(b, off, n6, math.MaxUint32, 16, "rpcrdma1.Body:Msgp.Reply.Target")
 			}
 			if err = codec.Resize(d, &v.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Body:Msgp.Reply.Target")
@@ -2037,11 +1957,9 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				p12.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		} else {
-			if v.Msgp.Reply.Present {
-				v.Msgp.Reply.Present = false
-				v.Msgp.Reply.Value.ResetXDR()
-			}
+		} else if v.Msgp.Reply.Present {
+			v.Msgp.Reply.Present = false
+			v.Msgp.Reply.Value.ResetXDR()
 		}
 	case ProcDone:
 	case ProcError:
@@ -2137,7 +2055,6 @@ func (v *Message) ResetXDR() {
 }
 func (v Message) String() string { return text.String(&v, "rdma_msg") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return v.failXDR(e, codec.Full())
@@ -2172,11 +2089,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s2 := v.Body.Msg.Writes
 		for i2 := range s2 {
 			p2 := &s2[i2]
-			if uint64(len(p2.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2))
-			}
-			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p2.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(p2.Target), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2203,11 +2117,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Body.Msg.Reply.Present))
 		off += 8
 		if v.Body.Msg.Reply.Present {
-			if uint64(len(v.Body.Msg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.Body.Msg.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.OverOrFull(off, len(v.Body.Msg.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Message:Body.Msg.Reply.Target"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msg.Reply.Value.Target)))
 			off += 4
@@ -2247,11 +2158,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s6 := v.Body.Nomsg.Writes
 		for i6 := range s6 {
 			p6 := &s6[i6]
-			if uint64(len(p6.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p6.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6))
-			}
-			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p6.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(p6.Target), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2278,11 +2186,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Body.Nomsg.Reply.Present))
 		off += 8
 		if v.Body.Nomsg.Reply.Present {
-			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body.Nomsg.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.Body.Nomsg.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.OverOrFull(off, len(v.Body.Nomsg.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Message:Body.Nomsg.Reply.Target"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Nomsg.Reply.Value.Target)))
 			off += 4
@@ -2329,11 +2234,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		s10 := v.Body.Msgp.Writes
 		for i10 := range s10 {
 			p10 := &s10[i10]
-			if uint64(len(p10.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p10.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10))
-			}
-			if codec.Lacks(b, off, 8) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p10.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(p10.Target), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], 1)
@@ -2360,11 +2262,8 @@ func (v *Message) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Body.Msgp.Reply.Present))
 		off += 8
 		if v.Body.Msgp.Reply.Present {
-			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body.Msgp.Reply.Value.Target)), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target"))
-			}
-			if codec.Lacks(b, off, 4) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.Body.Msgp.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+				return v.failXDR(e, codec.OverOrFull(off, len(v.Body.Msgp.Reply.Value.Target), math.MaxUint32, "rpcrdma1.Message:Body.Msgp.Reply.Target"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body.Msgp.Reply.Value.Target)))
 			off += 4
@@ -2488,7 +2387,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
+				return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
 			}
 			if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Message:Body.Msg.Writes[].Target", i2)
@@ -2529,7 +2428,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msg.Reply.Target")
+				return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msg.Reply.Target")
 			}
 			if err = codec.Resize(d, &v.Body.Msg.Reply.Value.Target, int(n2), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Message:Body.Msg.Reply.Target")
@@ -2543,11 +2442,9 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				p4.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		} else {
-			if v.Body.Msg.Reply.Present {
-				v.Body.Msg.Reply.Present = false
-				v.Body.Msg.Reply.Value.ResetXDR()
-			}
+		} else if v.Body.Msg.Reply.Present {
+			v.Body.Msg.Reply.Present = false
+			v.Body.Msg.Reply.Value.ResetXDR()
 		}
 	case ProcNomsg:
 		if codec.Lacks(b, off, 4) {
@@ -2598,7 +2495,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
+				return 0, codec.BadCount(b, off, n3, math.MaxUint32, 16, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
 			}
 			if err = codec.Resize(d, &p6.Target, int(n3), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Message:Body.Nomsg.Writes[].Target", i6)
@@ -2639,7 +2536,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
+				return 0, codec.BadCount(b, off, n4, math.MaxUint32, 16, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
 			}
 			if err = codec.Resize(d, &v.Body.Nomsg.Reply.Value.Target, int(n4), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Message:Body.Nomsg.Reply.Target")
@@ -2653,11 +2550,9 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				p8.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		} else {
-			if v.Body.Nomsg.Reply.Present {
-				v.Body.Nomsg.Reply.Present = false
-				v.Body.Nomsg.Reply.Value.ResetXDR()
-			}
+		} else if v.Body.Nomsg.Reply.Present {
+			v.Body.Nomsg.Reply.Present = false
+			v.Body.Nomsg.Reply.Value.ResetXDR()
 		}
 	case ProcMsgp:
 		if codec.Lacks(b, off, 12) {
@@ -2711,7 +2606,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n5)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
+				return 0, codec.BadCount(b, off, n5, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
 			}
 			if err = codec.Resize(d, &p10.Target, int(n5), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Message:Body.Msgp.Writes[].Target", i10)
@@ -2752,7 +2647,7 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n6)*16 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
+				return 0, codec.BadCount(b, off, n6, math.MaxUint32, 16, "rpcrdma1.Message:Body.Msgp.Reply.Target")
 			}
 			if err = codec.Resize(d, &v.Body.Msgp.Reply.Value.Target, int(n6), 16, off); err != nil {
 				return 0, codec.In(err, "rpcrdma1.Message:Body.Msgp.Reply.Target")
@@ -2766,11 +2661,9 @@ func (v *Message) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				p12.Offset = binary.BigEndian.Uint64(w[8:16])
 				off += 16
 			}
-		} else {
-			if v.Body.Msgp.Reply.Present {
-				v.Body.Msgp.Reply.Present = false
-				v.Body.Msgp.Reply.Value.ResetXDR()
-			}
+		} else if v.Body.Msgp.Reply.Present {
+			v.Body.Msgp.Reply.Present = false
+			v.Body.Msgp.Reply.Value.ResetXDR()
 		}
 	case ProcDone:
 	case ProcError:

@@ -31,6 +31,7 @@ package rpcrdma2
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -105,8 +106,7 @@ func (v *ErrCode) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -124,8 +124,7 @@ func (v *VersionRange) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.VersionRange:Low")
 	}
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // VersionRangeView reads the fields of VersionRange from its encoding. Convert only bytes that
@@ -157,8 +156,7 @@ func (v *WriteShortage) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Er
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "rpcrdma2.WriteShortage:ChunkIndex")
 	}
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // WriteShortageView reads the fields of WriteShortage from its encoding. Convert only bytes that
@@ -310,7 +308,7 @@ func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "rpcrdma2.ConnProp:Props")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 8) {
@@ -319,11 +317,8 @@ func (v *ConnProp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) 
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -362,8 +357,7 @@ func (v *Common) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Common:XID")
 	}
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // CommonView reads the fields of Common from its encoding. Convert only bytes that
@@ -405,8 +399,7 @@ func (v *HeaderPrefix) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.HeaderPrefix:Start.XID")
 	}
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 
 // HeaderPrefixView reads the fields of HeaderPrefix from its encoding. Convert only bytes that
@@ -438,8 +431,7 @@ func (v *Segment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 16) {
 		return 0, codec.Short(b, off, 16, "rpcrdma2.Segment:Handle")
 	}
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // SegmentView reads the fields of Segment from its encoding. Convert only bytes that
@@ -476,8 +468,7 @@ func (v *ReadSegment) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Erro
 	if codec.Lacks(b, off, 20) {
 		return 0, codec.Short(b, off, 20, "rpcrdma2.ReadSegment:Position")
 	}
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 
 // ReadSegmentView reads the fields of ReadSegment from its encoding. Convert only bytes that
@@ -541,10 +532,9 @@ func (v *WriteChunk) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma2.WriteChunk:Target")
 	}
-	off += int(n) * 16
-	return off, nil
+	return off + int(n)*16, nil
 }
 
 // WriteChunkView reads the fields of WriteChunk from its encoding. Convert only bytes that
@@ -585,7 +575,7 @@ func (v *WriteList) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error)
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteList:[].Target", i)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma2.WriteList:[].Target", i)
 		}
 		off += int(n) * 16
 		if codec.Lacks(b, off, 4) {
@@ -645,7 +635,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		off += int(n) * 16
 		if codec.Lacks(b, off, 4) {
@@ -673,7 +663,7 @@ func (v *ChunkLists) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		off += int(n2) * 16
 	}
@@ -748,8 +738,7 @@ func (v *PropID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -770,14 +759,10 @@ func (v *PropVal) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "rpcrdma2.PropVal:Data")
 	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // PropValView reads the fields of PropVal from its encoding. Convert only bytes that
@@ -812,7 +797,7 @@ func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "rpcrdma2.PropSet:")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 8) {
@@ -821,11 +806,8 @@ func (v *PropSet) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "rpcrdma2.PropSet:[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -850,10 +832,9 @@ func (v *PropSubset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "rpcrdma2.PropSubset:")
 	}
-	off += int(n) * 4
-	return off, nil
+	return off + int(n)*4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -871,8 +852,7 @@ func (v *PropMaxSendSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -890,8 +870,7 @@ func (v *PropReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int,
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -909,8 +888,7 @@ func (v *PropMaxSegmentSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -928,8 +906,7 @@ func (v *PropMaxSegmentCount) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -947,8 +924,7 @@ func (v *PropReverseSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -968,14 +944,10 @@ func (v *PropHostAuth) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Err
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "rpcrdma2.PropHostAuth:")
 	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // MsgScan reads the lists of Msg in one pass, in their order on the wire, and

@@ -242,7 +242,6 @@ func (v *Msg) UnmarshalBinary(b []byte) error        { return codec.All(codec.Fr
 func (v *Msg) ResetXDR()                             { v.Chunks.ResetXDR() }
 func (v Msg) String() string                         { return text.String(&v, "rpcrdma2_msg") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Msg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
 		return codec.Retry(e, v, codec.Room(e, codec.In(err, "rpcrdma2.Msg:Chunks"), v.XDRSize()))
@@ -266,7 +265,6 @@ func (v *Nomsg) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Nomsg) ResetXDR()                             { v.Chunks.ResetXDR() }
 func (v Nomsg) String() string                         { return text.String(&v, "rpcrdma2_nomsg") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Nomsg) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = v.Chunks.PutXDR(nil, b, off); err != nil {
 		return codec.Retry(e, v, codec.Room(e, codec.In(err, "rpcrdma2.Nomsg:Chunks"), v.XDRSize()))
@@ -290,22 +288,19 @@ func (v *ErrCode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(code
 func (v *ErrCode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ErrCode) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ErrCode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ErrCode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.ErrCode:")
 	}
 	*v = ErrCode(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -319,7 +314,6 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *VersionRange) ResetXDR()                             { *v = VersionRange{} }
 func (v VersionRange) String() string                         { return text.String(&v, "rpcrdma2_err_vers") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -327,8 +321,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
 	binary.BigEndian.PutUint32(w[4:8], v.High)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -337,8 +330,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -352,7 +344,6 @@ func (v *WriteShortage) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *WriteShortage) ResetXDR()                             { *v = WriteShortage{} }
 func (v WriteShortage) String() string                         { return text.String(&v, "rpcrdma2_err_write") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -360,8 +351,7 @@ func (v *WriteShortage) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.ChunkIndex)
 	binary.BigEndian.PutUint32(w[4:8], v.LengthNeeded)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -370,8 +360,7 @@ func (v *WriteShortage) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.ChunkIndex = binary.BigEndian.Uint32(w[0:4])
 	v.LengthNeeded = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -403,7 +392,6 @@ func (v *Error) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Error) ResetXDR()                             { *v = Error{} }
 func (v Error) String() string                         { return text.String(&v, "rpcrdma2_error") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Error) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Err {
 	case ErrVers:
@@ -555,30 +543,22 @@ func (v *ConnProp) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ConnProp) ResetXDR()                             { v.Props = v.Props[:0] }
 func (v ConnProp) String() string                         { return text.String(&v, "rpcrdma2_connprop") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ConnProp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Props)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Props)), math.MaxUint32, "rpcrdma2.ConnProp:Props"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Props)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Props), math.MaxUint32, "rpcrdma2.ConnProp:Props"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Props)))
 	off += 4
 	s := v.Props
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(p.Data), math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i), v.XDRSize()))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off+8, p.Data)
 	}
 	return off, nil
 }
@@ -589,7 +569,7 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.ConnProp:Props")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "rpcrdma2.ConnProp:Props")
 	}
 	if err = codec.Resize(d, &v.Props, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.ConnProp:Props")
@@ -604,19 +584,13 @@ func (v *ConnProp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.ConnProp:Props[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.ConnProp:Props[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "rpcrdma2.ConnProp:Props[].Data", i)
 		}
 		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
-}
-func (v *ConnProp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -630,7 +604,6 @@ func (v *Common) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Common) ResetXDR()                             { *v = Common{} }
 func (v Common) String() string                         { return text.String(&v, "rpcrdma_common") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -640,8 +613,7 @@ func (v *Common) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], v.Vers)
 	binary.BigEndian.PutUint32(w[8:12], v.Credit)
 	binary.BigEndian.PutUint32(w[12:16], v.Htype)
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
@@ -652,8 +624,7 @@ func (v *Common) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Htype = binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -667,7 +638,6 @@ func (v *HeaderPrefix) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *HeaderPrefix) ResetXDR()                             { *v = HeaderPrefix{} }
 func (v HeaderPrefix) String() string                         { return text.String(&v, "rpcrdma2_hdr_prefix") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -678,8 +648,7 @@ func (v *HeaderPrefix) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[8:12], v.Start.Credit)
 	binary.BigEndian.PutUint32(w[12:16], v.Start.Htype)
 	binary.BigEndian.PutUint32(w[16:20], v.Flags)
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
@@ -691,8 +660,7 @@ func (v *HeaderPrefix) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Start.Credit = binary.BigEndian.Uint32(w[8:12])
 	v.Start.Htype = binary.BigEndian.Uint32(w[12:16])
 	v.Flags = binary.BigEndian.Uint32(w[16:20])
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -706,7 +674,6 @@ func (v *Segment) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *Segment) ResetXDR()                             { *v = Segment{} }
 func (v Segment) String() string                         { return text.String(&v, "rpcrdma2_segment") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -715,8 +682,7 @@ func (v *Segment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[0:4], v.Handle)
 	binary.BigEndian.PutUint32(w[4:8], v.Length)
 	binary.BigEndian.PutUint64(w[8:16], v.Offset)
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
@@ -726,8 +692,7 @@ func (v *Segment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Handle = binary.BigEndian.Uint32(w[0:4])
 	v.Length = binary.BigEndian.Uint32(w[4:8])
 	v.Offset = binary.BigEndian.Uint64(w[8:16])
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -741,7 +706,6 @@ func (v *ReadSegment) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *ReadSegment) ResetXDR()                             { *v = ReadSegment{} }
 func (v ReadSegment) String() string                         { return text.String(&v, "rpcrdma2_read_segment") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -751,8 +715,7 @@ func (v *ReadSegment) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], v.Target.Handle)
 	binary.BigEndian.PutUint32(w[8:12], v.Target.Length)
 	binary.BigEndian.PutUint64(w[12:20], v.Target.Offset)
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
@@ -763,8 +726,7 @@ func (v *ReadSegment) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Target.Handle = binary.BigEndian.Uint32(w[4:8])
 	v.Target.Length = binary.BigEndian.Uint32(w[8:12])
 	v.Target.Offset = binary.BigEndian.Uint64(w[12:20])
-	off += 20
-	return off, nil
+	return off + 20, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -777,7 +739,6 @@ func (v *ReadList) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ReadList) ResetXDR()                             { *v = (*v)[:0] }
 func (v ReadList) String() string                         { return text.String(&v, "rpcrdma2_read_list,node=0:rdma_entry") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcrdma2.ReadList:"))
@@ -806,8 +767,7 @@ func (v *ReadList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ReadList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -851,13 +811,9 @@ func (v *WriteChunk) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *WriteChunk) ResetXDR()                             { v.Target = v.Target[:0] }
 func (v WriteChunk) String() string                         { return text.String(&v, "rpcrdma2_write_chunk") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Target)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Target)), math.MaxUint32, "rpcrdma2.WriteChunk:Target"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Target), math.MaxUint32, "rpcrdma2.WriteChunk:Target"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Target)))
 	off += 4
@@ -865,7 +821,7 @@ func (v *WriteChunk) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	for i := range s {
 		p := &s[i]
 		if codec.Lacks(b, off, 16) {
-			return v.failXDR(e, codec.Full())
+			return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], p.Handle)
@@ -882,7 +838,7 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*16 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteChunk:Target")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma2.WriteChunk:Target")
 	}
 	if err = codec.Resize(d, &v.Target, int(n), 16, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.WriteChunk:Target")
@@ -897,9 +853,6 @@ func (v *WriteChunk) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		off += 16
 	}
 	return off, nil
-}
-func (v *WriteChunk) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -918,7 +871,6 @@ func (v *WriteList) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *WriteList) ResetXDR()                             { *v = (*v)[:0] }
 func (v WriteList) String() string                         { return text.String(&v, "rpcrdma2_write_list,node=0:rdma_entry") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcrdma2.WriteList:"))
@@ -933,11 +885,8 @@ func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], 1)
 			off += 4
 		}
-		if uint64(len(p.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Target)), math.MaxUint32, "rpcrdma2.WriteList:[].Target", i))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(p.Target), math.MaxUint32, "rpcrdma2.WriteList:[].Target", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Target)))
 		off += 4
@@ -958,8 +907,7 @@ func (v *WriteList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -977,7 +925,7 @@ func (v *WriteList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.WriteList:[].Target", i)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma2.WriteList:[].Target", i)
 		}
 		if err = codec.Resize(d, &p.Target, int(n), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma2.WriteList:[].Target", i)
@@ -1035,7 +983,6 @@ func (v *ChunkLists) ResetXDR() {
 }
 func (v ChunkLists) String() string { return text.String(&v, "rpcrdma2_chunk_lists") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -1064,11 +1011,8 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s2 := v.Writes
 	for i2 := range s2 {
 		p2 := &s2[i2]
-		if uint64(len(p2.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p2.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p2.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(p2.Target), math.MaxUint32, "rpcrdma2.ChunkLists:Writes[].Target", i2))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
@@ -1095,11 +1039,8 @@ func (v *ChunkLists) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], codec.Word(v.Reply.Present))
 	off += 8
 	if v.Reply.Present {
-		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Reply.Value.Target)), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Reply.Value.Target)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(v.Reply.Value.Target), math.MaxUint32, "rpcrdma2.ChunkLists:Reply.Target"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Reply.Value.Target)))
 		off += 4
@@ -1169,7 +1110,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 16, "rpcrdma2.ChunkLists:Writes[].Target", i2)
 		}
 		if err = codec.Resize(d, &p2.Target, int(n), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma2.ChunkLists:Writes[].Target", i2)
@@ -1210,7 +1151,7 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/16, "rpcrdma2.ChunkLists:Reply.Target")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 16, "rpcrdma2.ChunkLists:Reply.Target")
 		}
 		if err = codec.Resize(d, &v.Reply.Value.Target, int(n2), 16, off); err != nil {
 			return 0, codec.In(err, "rpcrdma2.ChunkLists:Reply.Target")
@@ -1224,11 +1165,9 @@ func (v *ChunkLists) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 			p4.Offset = binary.BigEndian.Uint64(w[8:16])
 			off += 16
 		}
-	} else {
-		if v.Reply.Present {
-			v.Reply.Present = false
-			v.Reply.Value.ResetXDR()
-		}
+	} else if v.Reply.Present {
+		v.Reply.Present = false
+		v.Reply.Value.ResetXDR()
 	}
 	return off, nil
 }
@@ -1246,22 +1185,19 @@ func (v *PropID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *PropID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *PropID) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PropID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropID:")
 	}
 	*v = PropID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1274,20 +1210,14 @@ func (v *PropVal) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *PropVal) ResetXDR()                             { *v = PropVal{} }
 func (v PropVal) String() string                         { return text.String(&v, "rpcrdma2_propval") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropVal) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Data)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "rpcrdma2.PropVal:Data"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(v.Data), math.MaxUint32, "rpcrdma2.PropVal:Data"), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Data)
-	return off, nil
+	return codec.PutOpaque(b, off+8, v.Data), nil
 }
 func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -1297,15 +1227,11 @@ func (v *PropVal) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropVal:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropVal:Data")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "rpcrdma2.PropVal:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1324,30 +1250,22 @@ func (v *PropSet) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *PropSet) ResetXDR()                             { *v = (*v)[:0] }
 func (v PropSet) String() string                         { return text.String(&v, "rpcrdma2_propset") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSet) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSet:"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "rpcrdma2.PropSet:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(p.Data), math.MaxUint32, "rpcrdma2.PropSet:[].Data", i), v.XDRSize()))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off+8, p.Data)
 	}
 	return off, nil
 }
@@ -1358,7 +1276,7 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "rpcrdma2.PropSet:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "rpcrdma2.PropSet:")
 	}
 	if err = codec.Resize(d, v, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.PropSet:")
@@ -1373,19 +1291,13 @@ func (v *PropSet) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.Which = PropID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcrdma2.PropSet:[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcrdma2.PropSet:[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "rpcrdma2.PropSet:[].Data", i)
 		}
 		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
-}
-func (v *PropSet) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1398,18 +1310,12 @@ func (v *PropSubset) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *PropSubset) ResetXDR()                             { *v = (*v)[:0] }
 func (v PropSubset) String() string                         { return text.String(&v, "rpcrdma2_propsubset") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropSubset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropSubset:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+4*len(*v)) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "rpcrdma2.PropSubset:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutWords(b, off, *v)
-	return off, nil
+	return codec.PutWords(b, off+4, *v), nil
 }
 func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -1418,13 +1324,12 @@ func (v *PropSubset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "rpcrdma2.PropSubset:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "rpcrdma2.PropSubset:")
 	}
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "rpcrdma2.PropSubset:")
 	}
-	off = codec.GetWords(b, off, *v)
-	return off, nil
+	return codec.GetWords(b, off, *v), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1437,22 +1342,19 @@ func (v *PropMaxSendSize) AppendBinary(b []byte) ([]byte, error) { return codec.
 func (v *PropMaxSendSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *PropMaxSendSize) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSendSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PropMaxSendSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSendSize:")
 	}
 	*v = PropMaxSendSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1467,22 +1369,19 @@ func (v *PropReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) {
 func (v *PropReceiveBufferSize) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
 func (v *PropReceiveBufferSize) ResetXDR()                      { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PropReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReceiveBufferSize:")
 	}
 	*v = PropReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1495,22 +1394,19 @@ func (v *PropMaxSegmentSize) AppendBinary(b []byte) ([]byte, error) { return cod
 func (v *PropMaxSegmentSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *PropMaxSegmentSize) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PropMaxSegmentSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentSize:")
 	}
 	*v = PropMaxSegmentSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1525,22 +1421,19 @@ func (v *PropMaxSegmentCount) AppendBinary(b []byte) ([]byte, error) {
 func (v *PropMaxSegmentCount) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
 func (v *PropMaxSegmentCount) ResetXDR()                      { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropMaxSegmentCount) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PropMaxSegmentCount) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropMaxSegmentCount:")
 	}
 	*v = PropMaxSegmentCount(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1553,22 +1446,19 @@ func (v *PropReverseSupport) AppendBinary(b []byte) ([]byte, error) { return cod
 func (v *PropReverseSupport) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *PropReverseSupport) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropReverseSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PropReverseSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "rpcrdma2.PropReverseSupport:")
 	}
 	*v = PropReverseSupport(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1581,18 +1471,12 @@ func (v *PropHostAuth) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *PropHostAuth) ResetXDR()                             { *v = nil }
 func (v PropHostAuth) String() string                         { return text.String(&v, "rpcrdma2_prop_hostauth") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PropHostAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "rpcrdma2.PropHostAuth:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "rpcrdma2.PropHostAuth:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -1600,15 +1484,11 @@ func (v *PropHostAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcrdma2.PropHostAuth:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcrdma2.PropHostAuth:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "rpcrdma2.PropHostAuth:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // Extension describes this package's code points to the transport.

@@ -45,6 +45,7 @@ package xchar
 import (
 	"encoding/binary"
 	"iter"
+	"math"
 
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -65,8 +66,7 @@ func (v *ID) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ID:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -87,14 +87,10 @@ func (v *Value) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "xchar.Value:Data")
 	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
-	}
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // ValueView reads the fields of Value from its encoding. Convert only bytes that
@@ -129,7 +125,7 @@ func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "xchar.Spec:")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 8) {
@@ -138,11 +134,8 @@ func (v *Spec) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "xchar.Spec:[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -167,10 +160,9 @@ func (v *Subset) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "xchar.Subset:")
 	}
-	off += int(n) * 4
-	return off, nil
+	return off + int(n)*4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -192,8 +184,7 @@ func (v *BackwardSupport) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.
 	if !enum.Valid() && codec.Refuses(c, xdr.CodeEnum) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -211,8 +202,7 @@ func (v *ReceiveBufferSize) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xd
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -234,8 +224,7 @@ func (v *RemoteInvalidation) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *x
 	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // CheckXDR returns the size of the value at the front of b, or the error of decoding it
@@ -256,7 +245,7 @@ func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "xchar.Init:Start")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 8) {
@@ -265,11 +254,8 @@ func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "xchar.Init:Start[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -279,10 +265,9 @@ func (v *Init) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "xchar.Init:NoChange")
 	}
-	off += int(n3) * 4
-	return off, nil
+	return off + int(n3)*4, nil
 }
 
 // InitView reads the fields of Init from its encoding. Convert only bytes that
@@ -336,7 +321,7 @@ func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "xchar.Req:Want")
 	}
 	for i := range int(n) {
 		if codec.Lacks(b, off, 8) {
@@ -345,11 +330,8 @@ func (v *Req) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 		w := b[off : off+8 : off+8]
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(c, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "xchar.Req:Want[].Data", i)
 		}
 		off += xdr.Padded(int(n2))
 	}
@@ -391,7 +373,7 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "xchar.Resp:Done")
 	}
 	off += int(n) * 4
 	if codec.Lacks(b, off, 4) {
@@ -400,7 +382,7 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "xchar.Resp:Rejected")
 	}
 	off += int(n2) * 4
 	if codec.Lacks(b, off, 4) {
@@ -409,10 +391,9 @@ func (v *Resp) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "xchar.Resp:Pending")
 	}
-	off += int(n3) * 4
-	return off, nil
+	return off + int(n3)*4, nil
 }
 
 // RespView reads the fields of Resp from its encoding. Convert only bytes that
@@ -479,11 +460,8 @@ func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	w := b[off : off+8 : off+8]
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(c, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "xchar.Upd:Now.Data")
 	}
 	off += xdr.Padded(int(n))
 	if codec.Lacks(b, off, 4) {
@@ -493,8 +471,7 @@ func (v *Upd) SkipXDR(c *xdr.Checker, b []byte, off int) (int, *xdr.Error) {
 	if word > 1 && codec.Refuses(c, xdr.CodeBool) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // UpdView reads the fields of Upd from its encoding. Convert only bytes that

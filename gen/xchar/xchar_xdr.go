@@ -155,22 +155,19 @@ func (v *ID) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(
 func (v *ID) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ID) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ID:")
 	}
 	*v = ID(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -183,20 +180,14 @@ func (v *Value) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Value) ResetXDR()                             { *v = Value{} }
 func (v Value) String() string                         { return text.String(&v, "xcharval") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Value) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Data)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Data)), math.MaxUint32, "xchar.Value:Data"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Data))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(v.Data), math.MaxUint32, "xchar.Value:Data"), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Data)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Data)
-	return off, nil
+	return codec.PutOpaque(b, off+8, v.Data), nil
 }
 func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -206,15 +197,11 @@ func (v *Value) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Value:Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Value:Data")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "xchar.Value:Data")
 	}
 	v.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -233,30 +220,22 @@ func (v *Spec) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Spec) ResetXDR()                             { *v = (*v)[:0] }
 func (v Spec) String() string                         { return text.String(&v, "xcharspec") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Spec) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Spec:"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "xchar.Spec:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Spec:[].Data", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(p.Data), math.MaxUint32, "xchar.Spec:[].Data", i), v.XDRSize()))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off+8, p.Data)
 	}
 	return off, nil
 }
@@ -267,7 +246,7 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Spec:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "xchar.Spec:")
 	}
 	if err = codec.Resize(d, v, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "xchar.Spec:")
@@ -282,19 +261,13 @@ func (v *Spec) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Spec:[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Spec:[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "xchar.Spec:[].Data", i)
 		}
 		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
-}
-func (v *Spec) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -307,18 +280,12 @@ func (v *Subset) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Subset) ResetXDR()                             { *v = (*v)[:0] }
 func (v Subset) String() string                         { return text.String(&v, "xcharsubset") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Subset) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "xchar.Subset:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+4*len(*v)) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "xchar.Subset:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutWords(b, off, *v)
-	return off, nil
+	return codec.PutWords(b, off+4, *v), nil
 }
 func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -327,13 +294,12 @@ func (v *Subset) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Subset:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "xchar.Subset:")
 	}
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Subset:")
 	}
-	off = codec.GetWords(b, off, *v)
-	return off, nil
+	return codec.GetWords(b, off, *v), nil
 }
 
 // String returns the XDR name of v, such as BKRQSUP_UNKNOWN. Without a name, it is bkrqsup(NUMBER).
@@ -375,7 +341,6 @@ func (v *BackwardSupport) AppendBinary(b []byte) ([]byte, error) { return codec.
 func (v *BackwardSupport) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *BackwardSupport) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xchar.BackwardSupport:"), v.XDRSize()))
@@ -384,8 +349,7 @@ func (v *BackwardSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -396,8 +360,7 @@ func (v *BackwardSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xchar.BackwardSupport:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -410,22 +373,19 @@ func (v *ReceiveBufferSize) AppendBinary(b []byte) ([]byte, error) { return code
 func (v *ReceiveBufferSize) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ReceiveBufferSize) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReceiveBufferSize) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ReceiveBufferSize) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "xchar.ReceiveBufferSize:")
 	}
 	*v = ReceiveBufferSize(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -438,14 +398,12 @@ func (v *RemoteInvalidation) AppendBinary(b []byte) ([]byte, error) { return cod
 func (v *RemoteInvalidation) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *RemoteInvalidation) ResetXDR()                             { *v = false }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoteInvalidation) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -456,8 +414,7 @@ func (v *RemoteInvalidation) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.RemoteInvalidation:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -479,41 +436,28 @@ func (v *Init) ResetXDR() {
 }
 func (v Init) String() string { return text.String(&v, "optinfo_initxch") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Init) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Start)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Start)), math.MaxUint32, "xchar.Init:Start"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Start)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.OverOrFull(off, len(v.Start), math.MaxUint32, "xchar.Init:Start"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Start)))
 	off += 4
 	s := v.Start
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Init:Start[].Data", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(p.Data), math.MaxUint32, "xchar.Init:Start[].Data", i))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off+8, p.Data)
 	}
-	if uint64(len(v.NoChange)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.NoChange)), math.MaxUint32, "xchar.Init:NoChange"))
-	}
-	if codec.Lacks(b, off, 4+4*len(v.NoChange)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.NoChange)) > math.MaxUint32 || codec.Lacks(b, off, 4+4*len(v.NoChange)) {
+		return v.failXDR(e, codec.OverOrFull(off, len(v.NoChange), math.MaxUint32, "xchar.Init:NoChange"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NoChange)))
-	off += 4
-	off = codec.PutWords(b, off, v.NoChange)
-	return off, nil
+	return codec.PutWords(b, off+4, v.NoChange), nil
 }
 func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -522,7 +466,7 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Init:Start")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "xchar.Init:Start")
 	}
 	if err = codec.Resize(d, &v.Start, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "xchar.Init:Start")
@@ -537,11 +481,8 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Init:Start[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Init:Start[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "xchar.Init:Start[].Data", i)
 		}
 		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -552,13 +493,12 @@ func (v *Init) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Init:NoChange")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "xchar.Init:NoChange")
 	}
 	if err = codec.Resize(d, &v.NoChange, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Init:NoChange")
 	}
-	off = codec.GetWords(b, off, v.NoChange)
-	return off, nil
+	return codec.GetWords(b, off, v.NoChange), nil
 }
 func (v *Init) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -580,30 +520,22 @@ func (v *Req) UnmarshalBinary(b []byte) error        { return codec.All(codec.Fr
 func (v *Req) ResetXDR()                             { v.Want = v.Want[:0] }
 func (v Req) String() string                         { return text.String(&v, "optinfo_reqxch") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Req) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Want)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Want)), math.MaxUint32, "xchar.Req:Want"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Want)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Want), math.MaxUint32, "xchar.Req:Want"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Want)))
 	off += 4
 	s := v.Want
 	for i := range s {
 		p := &s[i]
-		if uint64(len(p.Data)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Data)), math.MaxUint32, "xchar.Req:Want[].Data", i))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Data)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(p.Data))) {
+			return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(p.Data), math.MaxUint32, "xchar.Req:Want[].Data", i), v.XDRSize()))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(p.Which))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Data)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Data)
+		off = codec.PutOpaque(b, off+8, p.Data)
 	}
 	return off, nil
 }
@@ -614,7 +546,7 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "xchar.Req:Want")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "xchar.Req:Want")
 	}
 	if err = codec.Resize(d, &v.Want, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "xchar.Req:Want")
@@ -629,19 +561,13 @@ func (v *Req) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "xchar.Req:Want[].Data", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "xchar.Req:Want[].Data", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "xchar.Req:Want[].Data", i)
 		}
 		p.Data = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
 	}
 	return off, nil
-}
-func (v *Req) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -658,30 +584,22 @@ func (v *Resp) ResetXDR() {
 }
 func (v Resp) String() string { return text.String(&v, "optinfo_respxch") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Resp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Done)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Done)), math.MaxUint32, "xchar.Resp:Done"))
+		return v.failXDR(e, codec.OverOrFull(off, len(v.Done), math.MaxUint32, "xchar.Resp:Done"))
 	}
 	if uint64(len(v.Rejected)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Done)+4, uint64(len(v.Rejected)), math.MaxUint32, "xchar.Resp:Rejected"))
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.Done)+4, len(v.Rejected), math.MaxUint32, "xchar.Resp:Rejected"))
 	}
-	if uint64(len(v.Pending)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Done)+4*len(v.Rejected)+8, uint64(len(v.Pending)), math.MaxUint32, "xchar.Resp:Pending"))
-	}
-	if codec.Lacks(b, off, 12+4*len(v.Done)+4*len(v.Rejected)+4*len(v.Pending)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Pending)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.Done)+4*len(v.Rejected)+4*len(v.Pending)) {
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.Done)+4*len(v.Rejected)+8, len(v.Pending), math.MaxUint32, "xchar.Resp:Pending"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Done)))
-	off += 4
-	off = codec.PutWords(b, off, v.Done)
+	off = codec.PutWords(b, off+4, v.Done)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rejected)))
-	off += 4
-	off = codec.PutWords(b, off, v.Rejected)
+	off = codec.PutWords(b, off+4, v.Rejected)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Pending)))
-	off += 4
-	off = codec.PutWords(b, off, v.Pending)
-	return off, nil
+	return codec.PutWords(b, off+4, v.Pending), nil
 }
 func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -690,7 +608,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "xchar.Resp:Done")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "xchar.Resp:Done")
 	}
 	if err = codec.Resize(d, &v.Done, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Resp:Done")
@@ -702,7 +620,7 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "xchar.Resp:Rejected")
+		return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "xchar.Resp:Rejected")
 	}
 	if err = codec.Resize(d, &v.Rejected, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Resp:Rejected")
@@ -714,13 +632,12 @@ func (v *Resp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "xchar.Resp:Pending")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "xchar.Resp:Pending")
 	}
 	if err = codec.Resize(d, &v.Pending, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "xchar.Resp:Pending")
 	}
-	off = codec.GetWords(b, off, v.Pending)
-	return off, nil
+	return codec.GetWords(b, off, v.Pending), nil
 }
 func (v *Resp) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -736,22 +653,16 @@ func (v *Upd) UnmarshalBinary(b []byte) error        { return codec.All(codec.Fr
 func (v *Upd) ResetXDR()                             { *v = Upd{} }
 func (v Upd) String() string                         { return text.String(&v, "optinfo_updxch") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Upd) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Now.Data)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Now.Data)), math.MaxUint32, "xchar.Upd:Now.Data"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Now.Data)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Now.Data))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(v.Now.Data), math.MaxUint32, "xchar.Upd:Now.Data"), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Now.Which))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Now.Data)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Now.Data)
+	off = codec.PutOpaque(b, off+8, v.Now.Data)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.PendClear))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -761,11 +672,8 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Now.Which = ID(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xchar.Upd:Now.Data")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xchar.Upd:Now.Data")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "xchar.Upd:Now.Data")
 	}
 	v.Now.Data = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -777,8 +685,7 @@ func (v *Upd) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "xchar.Upd:PendClear")
 	}
 	v.PendClear = word != 0
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // Extension describes this package's code points to the transport.

@@ -83,7 +83,6 @@ func (v *Direction) AppendBinary(b []byte) ([]byte, error) { return codec.Out(co
 func (v *Direction) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Direction) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Direction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "xcharcarrier.Direction:"), v.XDRSize()))
@@ -92,8 +91,7 @@ func (v *Direction) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Direction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -104,8 +102,7 @@ func (v *Direction) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "xcharcarrier.Direction:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -118,24 +115,18 @@ func (v *Optional) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *Optional) ResetXDR()                             { *v = Optional{} }
 func (v Optional) String() string                         { return text.String(&v, "xcharcarrier_optional") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Optional) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Direction.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Direction)), 0, "xcharcarrier.Optional:Direction"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Direction)), 0, "xcharcarrier.Optional:Direction"), v.XDRSize()))
 	}
-	if uint64(len(v.Info)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Info)), math.MaxUint32, "xcharcarrier.Optional:Info"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Info))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Info)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Info))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+8, len(v.Info), math.MaxUint32, "xcharcarrier.Optional:Info"), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Direction))
 	binary.BigEndian.PutUint32(w[4:8], v.Op)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Info)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.Info)
-	return off, nil
+	return codec.PutOpaque(b, off+12, v.Info), nil
 }
 func (v *Optional) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -150,18 +141,11 @@ func (v *Optional) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Op = binary.BigEndian.Uint32(w[4:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "xcharcarrier.Optional:Info")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "xcharcarrier.Optional:Info")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "xcharcarrier.Optional:Info")
 	}
 	v.Info = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-func (v *Optional) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + xdr.Padded(int(n)), nil
 }
 
 // Extension describes this package's code points to the transport.

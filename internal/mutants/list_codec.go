@@ -31,4 +31,13 @@ var codecMutants = []mutant{
 	{"a failed encoder moves the end of the output", "runtime/xdr/codec/encode.go", "	if e != nil {\n		off = e.Off\n	}\n", "", xdrTests},
 	{"a compact value is encoded once", "runtime/xdr/codec/encode.go", "	if err == error(made) {\n		return v.EncodeXDR(e)\n	}\n", "	if err == error(made) {\n		return full\n	}\n", xdrTests},
 	{"each type has a declaration for its bounds", "cmd/xdrgen/internal/gogen/bounds.go", "	g.t.Const().Defs(g.bounded...)\n", "	for _, b := range g.bounded {\n		g.t.Comment(\"// Bounds, in bytes.\")\n		g.t.Const().Add(b)\n	}\n", xdrTests},
+	{"opaque data over its bound is short", "runtime/xdr/codec/error.go", "	case n > most:\n", "	case n > most && len(b) < off:\n", xdrTests},
+	{"an array over its bound has more elements than the input", "runtime/xdr/codec/error.go", "	if n > most {\n", "	if n > most && len(b) < off {\n", xdrTests},
+	{"the elements that the input has are counted in bytes", "runtime/xdr/codec/error.go", "uint64((len(b)-off)/size)", "uint64(len(b)-off)", xdrTests},
+	{"an encoder finds data over its bound and reports a full buffer", "runtime/xdr/codec/error.go", "	if uint64(n) > uint64(most) {\n", "	if n < 0 {\n", xdrTests},
+	{"a decoder takes counts over their bounds", "cmd/xdrgen/internal/gogen/gocodec/readseq.go", "	if !limit {\n		return bad\n	}\n	return jen", "	if true {\n		return bad\n	}\n	return jen", xdrTests},
+	{"an encoder takes counts over their bounds", "cmd/xdrgen/internal/gogen/gocodec/span.go", "lacks, full = jen.Add(l.over).Op(\"||\").Add(lacks), jen.Add(l.err)", "full = jen.Add(l.err)", xdrTests},
+	{"of two counts in a span only the last is tested", "cmd/xdrgen/internal/gogen/gocodec/span.go", "	p.settle()\n	p.over = ", "	p.over = ", xdrTests},
+	{"data begins where the run before it begins", "cmd/xdrgen/internal/gogen/gocodec/span.go", "				at.Op(\"+\").Lit(span[i-1].n)\n", "", xdrTests},
+	{"a function returns the offset before its last statement", "cmd/xdrgen/internal/gogen/gocodec/function.go", "jen.Return(f.to, jen.Nil())", "jen.Return(jen.Id(\"off\"), jen.Nil())", xdrTests},
 }

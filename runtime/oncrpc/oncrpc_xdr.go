@@ -222,22 +222,19 @@ func (v *Flavor) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Flavor) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Flavor) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Flavor) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Flavor) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.Flavor:")
 	}
 	*v = Flavor(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -251,20 +248,14 @@ func (v *OpaqueAuth) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *OpaqueAuth) ResetXDR()                             { *v = OpaqueAuth{} }
 func (v OpaqueAuth) String() string                         { return text.String(&v, "rpc_opaque_auth") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpaqueAuth) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Body) > 400 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Body)), 400, "oncrpc.OpaqueAuth:Body"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(v.Body) > 400 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Body))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(v.Body), 400, "oncrpc.OpaqueAuth:Body"), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Body)
-	return off, nil
+	return codec.PutOpaque(b, off+8, v.Body), nil
 }
 func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -274,18 +265,11 @@ func (v *OpaqueAuth) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if n > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.OpaqueAuth:Body")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.OpaqueAuth:Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.OpaqueAuth:Body")
+	if n > 400 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 400, "oncrpc.OpaqueAuth:Body")
 	}
 	v.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // String returns the XDR name of v, such as CALL. Without a name, it is rpc_msg_type(NUMBER).
@@ -327,7 +311,6 @@ func (v *MsgType) AppendBinary(b []byte) ([]byte, error) { return codec.Out(code
 func (v *MsgType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *MsgType) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.MsgType:"), v.XDRSize()))
@@ -336,8 +319,7 @@ func (v *MsgType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -348,8 +330,7 @@ func (v *MsgType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.MsgType:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as MSG_ACCEPTED. Without a name, it is rpc_reply_stat(NUMBER).
@@ -391,7 +372,6 @@ func (v *ReplyStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(co
 func (v *ReplyStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ReplyStat) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.ReplyStat:"), v.XDRSize()))
@@ -400,8 +380,7 @@ func (v *ReplyStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -412,8 +391,7 @@ func (v *ReplyStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.ReplyStat:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as SUCCESS. Without a name, it is rpc_accept_stat(NUMBER).
@@ -455,7 +433,6 @@ func (v *AcceptStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(c
 func (v *AcceptStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *AcceptStat) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.AcceptStat:"), v.XDRSize()))
@@ -464,8 +441,7 @@ func (v *AcceptStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -476,8 +452,7 @@ func (v *AcceptStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.AcceptStat:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as RPC_MISMATCH. Without a name, it is rpc_reject_stat(NUMBER).
@@ -519,7 +494,6 @@ func (v *RejectStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(c
 func (v *RejectStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *RejectStat) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "oncrpc.RejectStat:"), v.XDRSize()))
@@ -528,8 +502,7 @@ func (v *RejectStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -540,8 +513,7 @@ func (v *RejectStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "oncrpc.RejectStat:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as AUTH_OK. Without a name, it is rpc_auth_stat(NUMBER).
@@ -586,22 +558,19 @@ func (v *AuthStat) AppendBinary(b []byte) ([]byte, error) { return codec.Out(cod
 func (v *AuthStat) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *AuthStat) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AuthStat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *AuthStat) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "oncrpc.AuthStat:")
 	}
 	*v = AuthStat(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -615,7 +584,6 @@ func (v *VersionRange) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *VersionRange) ResetXDR()                             { *v = VersionRange{} }
 func (v VersionRange) String() string                         { return text.String(&v, "rpc_version_range") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -623,8 +591,7 @@ func (v *VersionRange) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Low)
 	binary.BigEndian.PutUint32(w[4:8], v.High)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -633,8 +600,7 @@ func (v *VersionRange) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	v.Low = binary.BigEndian.Uint32(w[0:4])
 	v.High = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -650,16 +616,12 @@ func (v *CallBody) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *CallBody) ResetXDR()                             { *v = CallBody{} }
 func (v CallBody) String() string                         { return text.String(&v, "rpc_call_body") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Cred.Body) > 400 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Cred.Body)), 400, "oncrpc.CallBody:Cred.Body"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+20, len(v.Cred.Body), 400, "oncrpc.CallBody:Cred.Body"), v.XDRSize()))
 	}
-	if len(v.Verf.Body) > 400 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Cred.Body))+28, uint64(len(v.Verf.Body)), 400, "oncrpc.CallBody:Verf.Body"))
-	}
-	if codec.Lacks(b, off, 32+xdr.Padded(len(v.Cred.Body))+xdr.Padded(len(v.Verf.Body))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Verf.Body) > 400 || codec.Lacks(b, off, 32+xdr.Padded(len(v.Cred.Body))+xdr.Padded(len(v.Verf.Body))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+xdr.Padded(len(v.Cred.Body))+28, len(v.Verf.Body), 400, "oncrpc.CallBody:Verf.Body"), v.XDRSize()))
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], v.RPCVers)
@@ -668,14 +630,11 @@ func (v *CallBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[12:16], v.Proc)
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.Cred.Flavor))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Cred.Body)))
-	off += 24
-	off = codec.PutOpaque(b, off, v.Cred.Body)
+	off = codec.PutOpaque(b, off+24, v.Cred.Body)
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Verf.Body)
-	return off, nil
+	return codec.PutOpaque(b, off+8, v.Verf.Body), nil
 }
 func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
@@ -689,14 +648,8 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Cred.Flavor = Flavor(binary.BigEndian.Uint32(w[16:20]))
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
-	if n > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.CallBody:Cred.Body")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.CallBody:Cred.Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.CallBody:Cred.Body")
+	if n > 400 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 400, "oncrpc.CallBody:Cred.Body")
 	}
 	v.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -707,21 +660,11 @@ func (v *CallBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n2 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if n2 > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.CallBody:Verf.Body")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.CallBody:Verf.Body")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.CallBody:Verf.Body")
+	if n2 > 400 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, 400, "oncrpc.CallBody:Verf.Body")
 	}
 	v.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-func (v *CallBody) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + xdr.Padded(int(n2)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -744,7 +687,6 @@ func (v *ReplyData) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *ReplyData) ResetXDR()                             { *v = ReplyData{} }
 func (v ReplyData) String() string                         { return text.String(&v, "rpc_reply_data") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Success:
@@ -830,19 +772,14 @@ func (v *AcceptedReply) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *AcceptedReply) ResetXDR()                             { *v = AcceptedReply{} }
 func (v AcceptedReply) String() string                         { return text.String(&v, "rpc_accepted_reply") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AcceptedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.Verf.Body) > 400 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verf.Body)), 400, "oncrpc.AcceptedReply:Verf.Body"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Verf.Body) > 400 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Verf.Body))) {
+		return v.failXDR(e, codec.OverOrFull(off+4, len(v.Verf.Body), 400, "oncrpc.AcceptedReply:Verf.Body"))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Verf.Flavor))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verf.Body)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Verf.Body)
+	off = codec.PutOpaque(b, off+8, v.Verf.Body)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Data.Stat))
 	off += 4
 	switch v.Data.Stat {
@@ -870,14 +807,8 @@ func (v *AcceptedReply) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if n > 400 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.AcceptedReply:Verf.Body")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AcceptedReply:Verf.Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AcceptedReply:Verf.Body")
+	if n > 400 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 400, "oncrpc.AcceptedReply:Verf.Body")
 	}
 	v.Verf.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -936,7 +867,6 @@ func (v *RejectedReply) UnmarshalBinary(b []byte) error        { return codec.Al
 func (v *RejectedReply) ResetXDR()                             { *v = RejectedReply{} }
 func (v RejectedReply) String() string                         { return text.String(&v, "rpc_rejected_reply") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RejectedReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case RPCMismatch:
@@ -1038,22 +968,17 @@ func (v *ReplyBody) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *ReplyBody) ResetXDR()                             { *v = ReplyBody{} }
 func (v ReplyBody) String() string                         { return text.String(&v, "rpc_reply_body") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReplyBody) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Stat {
 	case Accepted:
-		if len(v.Accepted.Verf.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Accepted.Verf.Body)), 400, "oncrpc.ReplyBody:Accepted.Verf.Body"))
-		}
-		if codec.Lacks(b, off, 16+xdr.Padded(len(v.Accepted.Verf.Body))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.Accepted.Verf.Body) > 400 || codec.Lacks(b, off, 16+xdr.Padded(len(v.Accepted.Verf.Body))) {
+			return v.failXDR(e, codec.OverOrFull(off+8, len(v.Accepted.Verf.Body), 400, "oncrpc.ReplyBody:Accepted.Verf.Body"))
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Stat))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Accepted.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Accepted.Verf.Body)))
-		off += 12
-		off = codec.PutOpaque(b, off, v.Accepted.Verf.Body)
+		off = codec.PutOpaque(b, off+12, v.Accepted.Verf.Body)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Accepted.Data.Stat))
 		off += 4
 		switch v.Accepted.Data.Stat {
@@ -1132,14 +1057,8 @@ func (v *ReplyBody) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.ReplyBody:Accepted.Verf.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.ReplyBody:Accepted.Verf.Body")
+		if n > 400 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 400, "oncrpc.ReplyBody:Accepted.Verf.Body")
 		}
 		v.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -1258,18 +1177,14 @@ func (v *Body) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Body) ResetXDR()                             { *v = Body{} }
 func (v Body) String() string                         { return text.String(&v, "rpc_msg_body") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Type {
 	case MsgCall:
 		if len(v.Call.Cred.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Call.Cred.Body)), 400, "oncrpc.Body:Call.Cred.Body"))
+			return v.failXDR(e, codec.OverOrFull(off+24, len(v.Call.Cred.Body), 400, "oncrpc.Body:Call.Cred.Body"))
 		}
-		if len(v.Call.Verf.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Call.Cred.Body))+32, uint64(len(v.Call.Verf.Body)), 400, "oncrpc.Body:Call.Verf.Body"))
-		}
-		if codec.Lacks(b, off, 36+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.Call.Verf.Body) > 400 || codec.Lacks(b, off, 36+xdr.Padded(len(v.Call.Cred.Body))+xdr.Padded(len(v.Call.Verf.Body))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.Call.Cred.Body))+32, len(v.Call.Verf.Body), 400, "oncrpc.Body:Call.Verf.Body"))
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Type))
@@ -1279,13 +1194,11 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[16:20], v.Call.Proc)
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.Call.Cred.Flavor))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Call.Cred.Body)))
-		off += 28
-		off = codec.PutOpaque(b, off, v.Call.Cred.Body)
+		off = codec.PutOpaque(b, off+28, v.Call.Cred.Body)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Call.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Call.Verf.Body)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Call.Verf.Body)
+		off = codec.PutOpaque(b, off+8, v.Call.Verf.Body)
 	case MsgReply:
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -1296,17 +1209,13 @@ func (v *Body) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 8
 		switch v.Reply.Stat {
 		case Accepted:
-			if len(v.Reply.Accepted.Verf.Body) > 400 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Reply.Accepted.Verf.Body)), 400, "oncrpc.Body:Reply.Accepted.Verf.Body"))
-			}
-			if codec.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
-				return v.failXDR(e, codec.Full())
+			if len(v.Reply.Accepted.Verf.Body) > 400 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Reply.Accepted.Verf.Body))) {
+				return v.failXDR(e, codec.OverOrFull(off+4, len(v.Reply.Accepted.Verf.Body), 400, "oncrpc.Body:Reply.Accepted.Verf.Body"))
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Reply.Accepted.Verf.Flavor))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Reply.Accepted.Verf.Body)))
-			off += 8
-			off = codec.PutOpaque(b, off, v.Reply.Accepted.Verf.Body)
+			off = codec.PutOpaque(b, off+8, v.Reply.Accepted.Verf.Body)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Reply.Accepted.Data.Stat {
@@ -1391,14 +1300,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Call.Cred.Flavor = Flavor(binary.BigEndian.Uint32(w[16:20]))
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
-		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Body:Call.Cred.Body")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Body:Call.Cred.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Body:Call.Cred.Body")
+		if n > 400 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 400, "oncrpc.Body:Call.Cred.Body")
 		}
 		v.Call.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -1409,14 +1312,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if n2 > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Body:Call.Verf.Body")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Body:Call.Verf.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Body:Call.Verf.Body")
+		if n2 > 400 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 400, "oncrpc.Body:Call.Verf.Body")
 		}
 		v.Call.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -1444,14 +1341,8 @@ func (v *Body) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
-			if n3 > 400 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
-			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Body:Reply.Accepted.Verf.Body")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Body:Reply.Accepted.Verf.Body")
+			if n3 > 400 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n3, 400, "oncrpc.Body:Reply.Accepted.Verf.Body")
 			}
 			v.Reply.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
@@ -1576,7 +1467,6 @@ func (v *Header) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Header) ResetXDR()                             { *v = Header{} }
 func (v Header) String() string                         { return text.String(&v, "rpc_msg") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1588,13 +1478,10 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Body.Type {
 	case MsgCall:
 		if len(v.Body.Call.Cred.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Body.Call.Cred.Body)), 400, "oncrpc.Header:Body.Call.Cred.Body"))
+			return v.failXDR(e, codec.OverOrFull(off+20, len(v.Body.Call.Cred.Body), 400, "oncrpc.Header:Body.Call.Cred.Body"))
 		}
-		if len(v.Body.Call.Verf.Body) > 400 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, uint64(len(v.Body.Call.Verf.Body)), 400, "oncrpc.Header:Body.Call.Verf.Body"))
-		}
-		if codec.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.Body.Call.Verf.Body) > 400 || codec.Lacks(b, off, 32+xdr.Padded(len(v.Body.Call.Cred.Body))+xdr.Padded(len(v.Body.Call.Verf.Body))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.Body.Call.Cred.Body))+28, len(v.Body.Call.Verf.Body), 400, "oncrpc.Header:Body.Call.Verf.Body"))
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], v.Body.Call.RPCVers)
@@ -1603,28 +1490,22 @@ func (v *Header) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[12:16], v.Body.Call.Proc)
 		binary.BigEndian.PutUint32(w[16:20], uint32(v.Body.Call.Cred.Flavor))
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Body.Call.Cred.Body)))
-		off += 24
-		off = codec.PutOpaque(b, off, v.Body.Call.Cred.Body)
+		off = codec.PutOpaque(b, off+24, v.Body.Call.Cred.Body)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Call.Verf.Flavor))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Body.Call.Verf.Body)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Body.Call.Verf.Body)
+		off = codec.PutOpaque(b, off+8, v.Body.Call.Verf.Body)
 	case MsgReply:
 		switch v.Body.Reply.Stat {
 		case Accepted:
-			if len(v.Body.Reply.Accepted.Verf.Body) > 400 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Body.Reply.Accepted.Verf.Body)), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body"))
-			}
-			if codec.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
-				return v.failXDR(e, codec.Full())
+			if len(v.Body.Reply.Accepted.Verf.Body) > 400 || codec.Lacks(b, off, 16+xdr.Padded(len(v.Body.Reply.Accepted.Verf.Body))) {
+				return v.failXDR(e, codec.OverOrFull(off+8, len(v.Body.Reply.Accepted.Verf.Body), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body"))
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Body.Reply.Stat))
 			binary.BigEndian.PutUint32(w[4:8], uint32(v.Body.Reply.Accepted.Verf.Flavor))
 			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.Body.Reply.Accepted.Verf.Body)))
-			off += 12
-			off = codec.PutOpaque(b, off, v.Body.Reply.Accepted.Verf.Body)
+			off = codec.PutOpaque(b, off+12, v.Body.Reply.Accepted.Verf.Body)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Body.Reply.Accepted.Data.Stat))
 			off += 4
 			switch v.Body.Reply.Accepted.Data.Stat {
@@ -1715,14 +1596,8 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Body.Call.Cred.Flavor = Flavor(binary.BigEndian.Uint32(w[16:20]))
 		n := binary.BigEndian.Uint32(w[20:24])
 		off += 24
-		if n > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 400, "oncrpc.Header:Body.Call.Cred.Body")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.Header:Body.Call.Cred.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.Header:Body.Call.Cred.Body")
+		if n > 400 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 400, "oncrpc.Header:Body.Call.Cred.Body")
 		}
 		v.Body.Call.Cred.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -1733,14 +1608,8 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.Body.Call.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if n2 > 400 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 400, "oncrpc.Header:Body.Call.Verf.Body")
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "oncrpc.Header:Body.Call.Verf.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "oncrpc.Header:Body.Call.Verf.Body")
+		if n2 > 400 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 400, "oncrpc.Header:Body.Call.Verf.Body")
 		}
 		v.Body.Call.Verf.Body = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -1768,14 +1637,8 @@ func (v *Header) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 			v.Body.Reply.Accepted.Verf.Flavor = Flavor(binary.BigEndian.Uint32(w[0:4]))
 			n3 := binary.BigEndian.Uint32(w[4:8])
 			off += 8
-			if n3 > 400 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
-			}
-			if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n3)), "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
-			}
-			if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
+			if n3 > 400 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n3, 400, "oncrpc.Header:Body.Reply.Accepted.Verf.Body")
 			}
 			v.Body.Reply.Accepted.Verf.Body = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 			off += xdr.Padded(int(n3))
@@ -1879,29 +1742,22 @@ func (v *AuthSysParms) ResetXDR() {
 }
 func (v AuthSysParms) String() string { return text.String(&v, "authsys_parms") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *AuthSysParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.MachineName) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachineName)), 255, "oncrpc.AuthSysParms:MachineName"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4, len(v.MachineName), 255, "oncrpc.AuthSysParms:MachineName"), v.XDRSize()))
 	}
-	if len(v.GIDs) > 16 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.MachineName))+16, uint64(len(v.GIDs)), 16, "oncrpc.AuthSysParms:GIDs"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))+4*len(v.GIDs)) {
-		return v.failXDR(e, codec.Full())
+	if len(v.GIDs) > 16 || codec.Lacks(b, off, 20+xdr.Padded(len(v.MachineName))+4*len(v.GIDs)) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+xdr.Padded(len(v.MachineName))+16, len(v.GIDs), 16, "oncrpc.AuthSysParms:GIDs"), v.XDRSize()))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Stamp)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachineName)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.MachineName)
+	off = codec.PutOpaque(b, off+8, v.MachineName)
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.UID)
 	binary.BigEndian.PutUint32(w[4:8], v.GID)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.GIDs)))
-	off += 12
-	off = codec.PutWords(b, off, v.GIDs)
-	return off, nil
+	return codec.PutWords(b, off+12, v.GIDs), nil
 }
 func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 8) {
@@ -1911,14 +1767,8 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	v.Stamp = binary.BigEndian.Uint32(w[0:4])
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "oncrpc.AuthSysParms:MachineName")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "oncrpc.AuthSysParms:MachineName")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "oncrpc.AuthSysParms:MachineName")
+	if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 255, "oncrpc.AuthSysParms:MachineName")
 	}
 	v.MachineName = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -1930,18 +1780,11 @@ func (v *AuthSysParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	v.GID = binary.BigEndian.Uint32(w[4:8])
 	n2 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if n2 > 16 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 16, "oncrpc.AuthSysParms:GIDs")
-	}
-	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "oncrpc.AuthSysParms:GIDs")
+	if n2 > 16 || uint64(n2)*4 > uint64(len(b)-off) {
+		return 0, codec.BadCount(b, off, n2, 16, 4, "oncrpc.AuthSysParms:GIDs")
 	}
 	if err = codec.Resize(d, &v.GIDs, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "oncrpc.AuthSysParms:GIDs")
 	}
-	off = codec.GetWords(b, off, v.GIDs)
-	return off, nil
-}
-func (v *AuthSysParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return codec.GetWords(b, off, v.GIDs), nil
 }

@@ -134,7 +134,6 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Status) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Status:").End(codec.PutEnum(b, off, *v))
 }
@@ -162,7 +161,6 @@ func (v *Name) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Name) ResetXDR()                             { *v = nil }
 func (v Name) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Name) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "store.Name:").End(codec.PutCounted(b, off, *v, 255))
 }
@@ -203,7 +201,6 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
 	off, fault = codec.At(fault, "store.WriteArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
@@ -235,7 +232,6 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *WriteRes) ResetXDR()                             { *v = WriteRes{} }
 func (v WriteRes) String() string                         { return text.String(&v, "store_write_res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.WriteRes:Status").In(codec.PutEnum(b, off, v.Status))
 	return codec.At(fault, "store.WriteRes:Count").End(codec.PutWord(b, off, v.Count))
@@ -265,7 +261,6 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ReadArgs) ResetXDR()                             { *v = ReadArgs{} }
 func (v ReadArgs) String() string                         { return text.String(&v, "store_read_args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadArgs:Name").In(codec.PutCounted(b, off, v.Name, 255))
 	off, fault = codec.At(fault, "store.ReadArgs:Offset").In(codec.PutHyper(b, off, v.Offset))
@@ -310,7 +305,6 @@ func (v *ReadOK) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadOK:EOF").In(codec.PutWord(b, off, codec.Word(v.EOF)))
 	return codec.At(fault, "store.ReadOK:Data").End(codec.PutItem(e, b, off, SiteReadOKData, v.Data, 1048576))
@@ -363,7 +357,6 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "store.ReadRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {

@@ -85,18 +85,12 @@ func (v *NoteName) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *NoteName) ResetXDR()                             { *v = nil }
 func (v NoteName) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteName) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 64 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "notes.NoteName:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(*v) > 64 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), 64, "notes.NoteName:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *NoteName) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -104,18 +98,11 @@ func (v *NoteName) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "notes.NoteName:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "notes.NoteName:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "notes.NoteName:")
+	if n > 64 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 64, "notes.NoteName:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -137,27 +124,19 @@ func (v *NoteNames) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *NoteNames) ResetXDR()                             { *v = (*v)[:0] }
 func (v NoteNames) String() string                         { return text.String(&v, "note_names,string") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteNames) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "notes.NoteNames:")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return 0, codec.OverOrFull(off, len(*v), math.MaxUint32, "notes.NoteNames:")
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
 	off += 4
 	s := *v
 	for i := range s {
-		if len(s[i]) > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), 64, "notes.NoteNames:[]", i)
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return 0, codec.Full()
+		if len(s[i]) > 64 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+			return 0, codec.OverOrFull(off, len(s[i]), 64, "notes.NoteNames:[]", i)
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-		off += 4
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+4, s[i])
 	}
 	return off, nil
 }
@@ -168,7 +147,7 @@ func (v *NoteNames) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "notes.NoteNames:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "notes.NoteNames:")
 	}
 	if err = codec.Resize(d, v, int(n), 24, off); err != nil {
 		return 0, codec.In(err, "notes.NoteNames:")
@@ -180,14 +159,8 @@ func (v *NoteNames) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 64 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 64, "notes.NoteNames:[]", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "notes.NoteNames:[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "notes.NoteNames:[]", i)
+		if n2 > 64 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 64, "notes.NoteNames:[]", i)
 		}
 		s[i] = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -235,7 +208,6 @@ func (v *NoteStatus) AppendBinary(b []byte) ([]byte, error) { return codec.Out(c
 func (v *NoteStatus) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *NoteStatus) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *NoteStatus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "notes.NoteStatus:"), v.XDRSize()))
@@ -244,8 +216,7 @@ func (v *NoteStatus) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *NoteStatus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -256,8 +227,7 @@ func (v *NoteStatus) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "notes.NoteStatus:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -287,7 +257,6 @@ func (v *Note) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Note) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.Note:Name").In(codec.PutCounted(b, off, v.Name, 64))
 	return codec.At(fault, "notes.Note:Text").End(codec.PutItem(e, b, off, SiteNoteText, v.Text, 1048576))
@@ -334,7 +303,6 @@ func (v *GetRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "notes.GetRes:Status").In(codec.PutEnum(b, off, v.Status))
 	switch v.Status {

@@ -450,21 +450,16 @@ func (v *OpenClaim) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *OpenClaim) ResetXDR()                             { *v = OpenClaim{} }
 func (v OpenClaim) String() string                         { return text.String(&v, "open_claim4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Claim {
 	case nfs42.OpenClaimTypeNull:
-		if uint64(len(v.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.File)), math.MaxUint32, "nfs42deleg.OpenClaim:File"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.File))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.File)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.File))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.File), math.MaxUint32, "nfs42deleg.OpenClaim:File"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.File)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.File)
+		off = codec.PutOpaque(b, off+8, v.File)
 	case nfs42.OpenClaimTypePrevious:
 		if !v.DelegateType.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.DelegateType)), 0, "nfs42deleg.OpenClaim:DelegateType"))
@@ -477,31 +472,23 @@ func (v *OpenClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.DelegateType))
 		off += 8
 	case nfs42.OpenClaimTypeDelegateCur:
-		if uint64(len(v.DelegateCurInfo.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.DelegateCurInfo.File)), math.MaxUint32, "nfs42deleg.OpenClaim:DelegateCurInfo.File"))
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(v.DelegateCurInfo.File))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.DelegateCurInfo.File)) > math.MaxUint32 || codec.Lacks(b, off, 24+xdr.Padded(len(v.DelegateCurInfo.File))) {
+			return v.failXDR(e, codec.OverOrFull(off+20, len(v.DelegateCurInfo.File), math.MaxUint32, "nfs42deleg.OpenClaim:DelegateCurInfo.File"))
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
 		binary.BigEndian.PutUint32(w[4:8], v.DelegateCurInfo.DelegateStateID.SeqID)
 		*(*[12]byte)(w[8:20]) = v.DelegateCurInfo.DelegateStateID.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.DelegateCurInfo.File)))
-		off += 24
-		off = codec.PutOpaque(b, off, v.DelegateCurInfo.File)
+		off = codec.PutOpaque(b, off+24, v.DelegateCurInfo.File)
 	case nfs42.OpenClaimTypeDelegatePrev:
-		if uint64(len(v.FileDelegatePrev)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.FileDelegatePrev)), math.MaxUint32, "nfs42deleg.OpenClaim:FileDelegatePrev"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.FileDelegatePrev))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.FileDelegatePrev)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.FileDelegatePrev))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.FileDelegatePrev), math.MaxUint32, "nfs42deleg.OpenClaim:FileDelegatePrev"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.FileDelegatePrev)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.FileDelegatePrev)
+		off = codec.PutOpaque(b, off+8, v.FileDelegatePrev)
 	case nfs42.OpenClaimTypeFH:
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -561,11 +548,8 @@ func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42deleg.OpenClaim:File")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42deleg.OpenClaim:File")
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42deleg.OpenClaim:File")
 		}
 		v.File = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -588,11 +572,8 @@ func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.DelegateCurInfo.DelegateStateID.Other = [12]byte(w[4:16])
 		n2 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42deleg.OpenClaim:DelegateCurInfo.File")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42deleg.OpenClaim:DelegateCurInfo.File")
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42deleg.OpenClaim:DelegateCurInfo.File")
 		}
 		v.DelegateCurInfo.File = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -602,11 +583,8 @@ func (v *OpenClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs42deleg.OpenClaim:FileDelegatePrev")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs42deleg.OpenClaim:FileDelegatePrev")
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, math.MaxUint32, "nfs42deleg.OpenClaim:FileDelegatePrev")
 		}
 		v.FileDelegatePrev = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -666,13 +644,9 @@ func (v *OpenArgs) ResetXDR() {
 }
 func (v OpenArgs) String() string { return text.String(&v, "OPEN4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
-	if len(v.Owner.Owner) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Owner.Owner)), 1024, "nfs42deleg.OpenArgs:Owner.Owner"))
-	}
-	if codec.Lacks(b, off, 24+xdr.Padded(len(v.Owner.Owner))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Owner.Owner) > 1024 || codec.Lacks(b, off, 24+xdr.Padded(len(v.Owner.Owner))) {
+		return v.failXDR(e, codec.OverOrFull(off+20, len(v.Owner.Owner), 1024, "nfs42deleg.OpenArgs:Owner.Owner"))
 	}
 	w := b[off : off+24 : off+24]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.SeqID))
@@ -680,24 +654,19 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 	binary.BigEndian.PutUint32(w[8:12], v.ShareDeny)
 	binary.BigEndian.PutUint64(w[12:20], uint64(v.Owner.ClientID))
 	binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Owner.Owner)))
-	off += 24
-	off = codec.PutOpaque(b, off, v.Owner.Owner)
+	off = codec.PutOpaque(b, off+24, v.Owner.Owner)
 	if off, err = v.OpenHow.PutXDR(nil, b, off); err != nil {
 		return v.failXDR(e, codec.In(err, "nfs42deleg.OpenArgs:OpenHow"))
 	}
 	switch v.Claim.Claim {
 	case nfs42.OpenClaimTypeNull:
-		if uint64(len(v.Claim.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.File)), math.MaxUint32, "nfs42deleg.OpenArgs:Claim.File"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Claim.File))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Claim.File)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Claim.File))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.Claim.File), math.MaxUint32, "nfs42deleg.OpenArgs:Claim.File"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Claim.File)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Claim.File)
+		off = codec.PutOpaque(b, off+8, v.Claim.File)
 	case nfs42.OpenClaimTypePrevious:
 		if !v.Claim.DelegateType.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Claim.DelegateType)), 0, "nfs42deleg.OpenArgs:Claim.DelegateType"))
@@ -710,31 +679,23 @@ func (v *OpenArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) 
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.Claim.DelegateType))
 		off += 8
 	case nfs42.OpenClaimTypeDelegateCur:
-		if uint64(len(v.Claim.DelegateCurInfo.File)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs42deleg.OpenArgs:Claim.DelegateCurInfo.File"))
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Claim.DelegateCurInfo.File)) > math.MaxUint32 || codec.Lacks(b, off, 24+xdr.Padded(len(v.Claim.DelegateCurInfo.File))) {
+			return v.failXDR(e, codec.OverOrFull(off+20, len(v.Claim.DelegateCurInfo.File), math.MaxUint32, "nfs42deleg.OpenArgs:Claim.DelegateCurInfo.File"))
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
 		binary.BigEndian.PutUint32(w[4:8], v.Claim.DelegateCurInfo.DelegateStateID.SeqID)
 		*(*[12]byte)(w[8:20]) = v.Claim.DelegateCurInfo.DelegateStateID.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Claim.DelegateCurInfo.File)))
-		off += 24
-		off = codec.PutOpaque(b, off, v.Claim.DelegateCurInfo.File)
+		off = codec.PutOpaque(b, off+24, v.Claim.DelegateCurInfo.File)
 	case nfs42.OpenClaimTypeDelegatePrev:
-		if uint64(len(v.Claim.FileDelegatePrev)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Claim.FileDelegatePrev)), math.MaxUint32, "nfs42deleg.OpenArgs:Claim.FileDelegatePrev"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Claim.FileDelegatePrev)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Claim.FileDelegatePrev))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.Claim.FileDelegatePrev), math.MaxUint32, "nfs42deleg.OpenArgs:Claim.FileDelegatePrev"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Claim.Claim))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Claim.FileDelegatePrev)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Claim.FileDelegatePrev)
+		off = codec.PutOpaque(b, off+8, v.Claim.FileDelegatePrev)
 	case nfs42.OpenClaimTypeFH:
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -775,14 +736,8 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	v.Owner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[12:20]))
 	n := binary.BigEndian.Uint32(w[20:24])
 	off += 24
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs42deleg.OpenArgs:Owner.Owner")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42deleg.OpenArgs:Owner.Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42deleg.OpenArgs:Owner.Owner")
+	if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 1024, "nfs42deleg.OpenArgs:Owner.Owner")
 	}
 	v.Owner.Owner = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -818,11 +773,8 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42deleg.OpenArgs:Claim.File")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42deleg.OpenArgs:Claim.File")
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42deleg.OpenArgs:Claim.File")
 		}
 		v.Claim.File = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -845,11 +797,8 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		v.Claim.DelegateCurInfo.DelegateStateID.Other = [12]byte(w[4:16])
 		n3 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs42deleg.OpenArgs:Claim.DelegateCurInfo.File")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs42deleg.OpenArgs:Claim.DelegateCurInfo.File")
+		if (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, math.MaxUint32, "nfs42deleg.OpenArgs:Claim.DelegateCurInfo.File")
 		}
 		v.Claim.DelegateCurInfo.File = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -859,11 +808,8 @@ func (v *OpenArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42deleg.OpenArgs:Claim.FileDelegatePrev")
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42deleg.OpenArgs:Claim.FileDelegatePrev")
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, math.MaxUint32, "nfs42deleg.OpenArgs:Claim.FileDelegatePrev")
 		}
 		v.Claim.FileDelegatePrev = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -905,13 +851,9 @@ func (v *OpenResOK) ResetXDR() {
 }
 func (v OpenResOK) String() string { return text.String(&v, "OPEN4resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
-	if uint64(len(v.AttrSet)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.AttrSet)), math.MaxUint32, "nfs42deleg.OpenResOK:AttrSet"))
-	}
-	if codec.Lacks(b, off, 44+4*len(v.AttrSet)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.AttrSet)) > math.MaxUint32 || codec.Lacks(b, off, 44+4*len(v.AttrSet)) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+40, len(v.AttrSet), math.MaxUint32, "nfs42deleg.OpenResOK:AttrSet"), v.XDRSize()))
 	}
 	w := b[off : off+44 : off+44]
 	binary.BigEndian.PutUint32(w[0:4], v.StateID.SeqID)
@@ -921,10 +863,9 @@ func (v *OpenResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error)
 	binary.BigEndian.PutUint64(w[28:36], uint64(v.ChangeInfo.After))
 	binary.BigEndian.PutUint32(w[36:40], v.RFlags)
 	binary.BigEndian.PutUint32(w[40:44], uint32(len(v.AttrSet)))
-	off += 44
-	off = codec.PutWords(b, off, v.AttrSet)
+	off = codec.PutWords(b, off+44, v.AttrSet)
 	if off, err = v.Delegation.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs42deleg.OpenResOK:Delegation"))
+		return codec.Retry(e, v, codec.Room(e, codec.In(err, "nfs42deleg.OpenResOK:Delegation"), v.XDRSize()))
 	}
 	return off, nil
 }
@@ -946,7 +887,7 @@ func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 	n := binary.BigEndian.Uint32(w[40:44])
 	off += 44
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.OpenResOK:AttrSet")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.OpenResOK:AttrSet")
 	}
 	if err = codec.Resize(d, &v.AttrSet, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.OpenResOK:AttrSet")
@@ -956,9 +897,6 @@ func (v *OpenResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		return 0, codec.In(err, "nfs42deleg.OpenResOK:Delegation")
 	}
 	return off, nil
-}
-func (v *OpenResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -990,18 +928,14 @@ func (v *OpenRes) ResetXDR() {
 }
 func (v OpenRes) String() string { return text.String(&v, "OPEN4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Status {
 	case nfs42.StatusOK:
 		if v.OK == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.OpenRes:OK"))
 		}
-		if uint64(len(v.OK.AttrSet)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+44, uint64(len(v.OK.AttrSet)), math.MaxUint32, "nfs42deleg.OpenRes:OK.AttrSet"))
-		}
-		if codec.Lacks(b, off, 48+4*len(v.OK.AttrSet)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.OK.AttrSet)) > math.MaxUint32 || codec.Lacks(b, off, 48+4*len(v.OK.AttrSet)) {
+			return v.failXDR(e, codec.OverOrFull(off+44, len(v.OK.AttrSet), math.MaxUint32, "nfs42deleg.OpenRes:OK.AttrSet"))
 		}
 		w := b[off : off+48 : off+48]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -1012,8 +946,7 @@ func (v *OpenRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint64(w[32:40], uint64(v.OK.ChangeInfo.After))
 		binary.BigEndian.PutUint32(w[40:44], v.OK.RFlags)
 		binary.BigEndian.PutUint32(w[44:48], uint32(len(v.OK.AttrSet)))
-		off += 48
-		off = codec.PutWords(b, off, v.OK.AttrSet)
+		off = codec.PutWords(b, off+48, v.OK.AttrSet)
 		if off, err = v.OK.Delegation.PutXDR(nil, b, off); err != nil {
 			return v.failXDR(e, codec.In(err, "nfs42deleg.OpenRes:OK.Delegation"))
 		}
@@ -1065,7 +998,7 @@ func (v *OpenRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n := binary.BigEndian.Uint32(w[40:44])
 		off += 44
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.OpenRes:OK.AttrSet")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.OpenRes:OK.AttrSet")
 		}
 		if err = codec.Resize(d, &v.OK.AttrSet, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.OpenRes:OK.AttrSet")
@@ -1102,7 +1035,6 @@ func (v *DelegClaim) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *DelegClaim) ResetXDR()                             { *v = DelegClaim{} }
 func (v DelegClaim) String() string                         { return text.String(&v, "deleg_claim4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DelegClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Claim {
 	case nfs42.OpenClaimTypeFH:
@@ -1196,7 +1128,6 @@ func (v *WantDelegationArgs) UnmarshalBinary(b []byte) error        { return cod
 func (v *WantDelegationArgs) ResetXDR()                             { *v = WantDelegationArgs{} }
 func (v WantDelegationArgs) String() string                         { return text.String(&v, "WANT_DELEGATION4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WantDelegationArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -1292,7 +1223,6 @@ func (v *WantDelegationRes) ResetXDR() {
 }
 func (v WantDelegationRes) String() string { return text.String(&v, "WANT_DELEGATION4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WantDelegationRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
@@ -2115,7 +2045,6 @@ func (v *ArgOp) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Op {
 	case nfs42.OpAccess:
@@ -2175,17 +2104,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[12]byte)(w[8:20]) = v.DelegReturn.DelegStateID.Other
 		off += 20
 	case nfs42.OpGetAttr:
-		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.GetAttr.AttrRequest)), math.MaxUint32, "nfs42deleg.ArgOp:GetAttr.AttrRequest")
-		}
-		if codec.Lacks(b, off, 8+4*len(v.GetAttr.AttrRequest)) {
-			return 0, codec.Full()
+		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.GetAttr.AttrRequest)) {
+			return 0, codec.OverOrFull(off+4, len(v.GetAttr.AttrRequest), math.MaxUint32, "nfs42deleg.ArgOp:GetAttr.AttrRequest")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.GetAttr.AttrRequest)))
-		off += 8
-		off = codec.PutWords(b, off, v.GetAttr.AttrRequest)
+		off = codec.PutWords(b, off+8, v.GetAttr.AttrRequest)
 	case nfs42.OpGetFH:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -2193,17 +2118,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Op))
 		off += 4
 	case nfs42.OpLink:
-		if uint64(len(v.Link.NewName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Link.NewName)), math.MaxUint32, "nfs42deleg.ArgOp:Link.NewName")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Link.NewName))) {
-			return 0, codec.Full()
+		if uint64(len(v.Link.NewName)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Link.NewName))) {
+			return 0, codec.OverOrFull(off+4, len(v.Link.NewName), math.MaxUint32, "nfs42deleg.ArgOp:Link.NewName")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Link.NewName)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Link.NewName)
+		off = codec.PutOpaque(b, off+8, v.Link.NewName)
 	case nfs42.OpLock:
 		if v.Lock == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Lock")
@@ -2223,11 +2144,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.LockT.LockType.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.LockT.LockType)), 0, "nfs42deleg.ArgOp:LockT.LockType")
 		}
-		if len(v.LockT.Owner.Owner) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.LockT.Owner.Owner)), 1024, "nfs42deleg.ArgOp:LockT.Owner.Owner")
-		}
-		if codec.Lacks(b, off, 36+xdr.Padded(len(v.LockT.Owner.Owner))) {
-			return 0, codec.Full()
+		if len(v.LockT.Owner.Owner) > 1024 || codec.Lacks(b, off, 36+xdr.Padded(len(v.LockT.Owner.Owner))) {
+			return 0, codec.OverOrFull(off+32, len(v.LockT.Owner.Owner), 1024, "nfs42deleg.ArgOp:LockT.Owner.Owner")
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2236,8 +2154,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.LockT.Length))
 		binary.BigEndian.PutUint64(w[24:32], uint64(v.LockT.Owner.ClientID))
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.LockT.Owner.Owner)))
-		off += 36
-		off = codec.PutOpaque(b, off, v.LockT.Owner.Owner)
+		off = codec.PutOpaque(b, off+36, v.LockT.Owner.Owner)
 	case nfs42.OpLockU:
 		if v.LockU == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:LockU")
@@ -2261,17 +2178,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.Lookup == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Lookup")
 		}
-		if uint64(len(v.Lookup.ObjName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Lookup.ObjName)), math.MaxUint32, "nfs42deleg.ArgOp:Lookup.ObjName")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Lookup.ObjName))) {
-			return 0, codec.Full()
+		if uint64(len(v.Lookup.ObjName)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Lookup.ObjName))) {
+			return 0, codec.OverOrFull(off+4, len(v.Lookup.ObjName), math.MaxUint32, "nfs42deleg.ArgOp:Lookup.ObjName")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Lookup.ObjName)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Lookup.ObjName)
+		off = codec.PutOpaque(b, off+8, v.Lookup.ObjName)
 	case nfs42.OpLookupP:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -2283,31 +2196,23 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Nverify")
 		}
 		if uint64(len(v.Nverify.ObjAttributes.AttrMask)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Nverify.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrMask")
+			return 0, codec.OverOrFull(off+4, len(v.Nverify.ObjAttributes.AttrMask), math.MaxUint32, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrMask")
 		}
-		if uint64(len(v.Nverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Nverify.ObjAttributes.AttrMask)+8, uint64(len(v.Nverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 12+4*len(v.Nverify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Nverify.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
+		if uint64(len(v.Nverify.ObjAttributes.AttrVals)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.Nverify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Nverify.ObjAttributes.AttrVals))) {
+			return 0, codec.OverOrFull(off+4*len(v.Nverify.ObjAttributes.AttrMask)+8, len(v.Nverify.ObjAttributes.AttrVals), math.MaxUint32, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrVals")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Nverify.ObjAttributes.AttrMask)))
-		off += 8
-		off = codec.PutWords(b, off, v.Nverify.ObjAttributes.AttrMask)
+		off = codec.PutWords(b, off+8, v.Nverify.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nverify.ObjAttributes.AttrVals)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.Nverify.ObjAttributes.AttrVals)
+		off = codec.PutOpaque(b, off+4, v.Nverify.ObjAttributes.AttrVals)
 	case nfs42.OpOpen:
 		if v.Open == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Open")
 		}
-		if len(v.Open.Owner.Owner) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Open.Owner.Owner)), 1024, "nfs42deleg.ArgOp:Open.Owner.Owner")
-		}
-		if codec.Lacks(b, off, 28+xdr.Padded(len(v.Open.Owner.Owner))) {
-			return 0, codec.Full()
+		if len(v.Open.Owner.Owner) > 1024 || codec.Lacks(b, off, 28+xdr.Padded(len(v.Open.Owner.Owner))) {
+			return 0, codec.OverOrFull(off+24, len(v.Open.Owner.Owner), 1024, "nfs42deleg.ArgOp:Open.Owner.Owner")
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2316,24 +2221,19 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[12:16], v.Open.ShareDeny)
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.Open.Owner.ClientID))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Open.Owner.Owner)))
-		off += 28
-		off = codec.PutOpaque(b, off, v.Open.Owner.Owner)
+		off = codec.PutOpaque(b, off+28, v.Open.Owner.Owner)
 		if off, err = v.Open.OpenHow.PutXDR(nil, b, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:Open.OpenHow")
 		}
 		switch v.Open.Claim.Claim {
 		case nfs42.OpenClaimTypeNull:
-			if uint64(len(v.Open.Claim.File)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Open.Claim.File)), math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.File")
-			}
-			if codec.Lacks(b, off, 8+xdr.Padded(len(v.Open.Claim.File))) {
-				return 0, codec.Full()
+			if uint64(len(v.Open.Claim.File)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Open.Claim.File))) {
+				return 0, codec.OverOrFull(off+4, len(v.Open.Claim.File), math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.File")
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Open.Claim.Claim))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Open.Claim.File)))
-			off += 8
-			off = codec.PutOpaque(b, off, v.Open.Claim.File)
+			off = codec.PutOpaque(b, off+8, v.Open.Claim.File)
 		case nfs42.OpenClaimTypePrevious:
 			if !v.Open.Claim.DelegateType.Valid() {
 				return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.Open.Claim.DelegateType)), 0, "nfs42deleg.ArgOp:Open.Claim.DelegateType")
@@ -2346,31 +2246,23 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint32(w[4:8], uint32(v.Open.Claim.DelegateType))
 			off += 8
 		case nfs42.OpenClaimTypeDelegateCur:
-			if uint64(len(v.Open.Claim.DelegateCurInfo.File)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.Open.Claim.DelegateCurInfo.File)), math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.DelegateCurInfo.File")
-			}
-			if codec.Lacks(b, off, 24+xdr.Padded(len(v.Open.Claim.DelegateCurInfo.File))) {
-				return 0, codec.Full()
+			if uint64(len(v.Open.Claim.DelegateCurInfo.File)) > math.MaxUint32 || codec.Lacks(b, off, 24+xdr.Padded(len(v.Open.Claim.DelegateCurInfo.File))) {
+				return 0, codec.OverOrFull(off+20, len(v.Open.Claim.DelegateCurInfo.File), math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.DelegateCurInfo.File")
 			}
 			w := b[off : off+24 : off+24]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Open.Claim.Claim))
 			binary.BigEndian.PutUint32(w[4:8], v.Open.Claim.DelegateCurInfo.DelegateStateID.SeqID)
 			*(*[12]byte)(w[8:20]) = v.Open.Claim.DelegateCurInfo.DelegateStateID.Other
 			binary.BigEndian.PutUint32(w[20:24], uint32(len(v.Open.Claim.DelegateCurInfo.File)))
-			off += 24
-			off = codec.PutOpaque(b, off, v.Open.Claim.DelegateCurInfo.File)
+			off = codec.PutOpaque(b, off+24, v.Open.Claim.DelegateCurInfo.File)
 		case nfs42.OpenClaimTypeDelegatePrev:
-			if uint64(len(v.Open.Claim.FileDelegatePrev)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Open.Claim.FileDelegatePrev)), math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.FileDelegatePrev")
-			}
-			if codec.Lacks(b, off, 8+xdr.Padded(len(v.Open.Claim.FileDelegatePrev))) {
-				return 0, codec.Full()
+			if uint64(len(v.Open.Claim.FileDelegatePrev)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Open.Claim.FileDelegatePrev))) {
+				return 0, codec.OverOrFull(off+4, len(v.Open.Claim.FileDelegatePrev), math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.FileDelegatePrev")
 			}
 			w := b[off : off+8 : off+8]
 			binary.BigEndian.PutUint32(w[0:4], uint32(v.Open.Claim.Claim))
 			binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Open.Claim.FileDelegatePrev)))
-			off += 8
-			off = codec.PutOpaque(b, off, v.Open.Claim.FileDelegatePrev)
+			off = codec.PutOpaque(b, off+8, v.Open.Claim.FileDelegatePrev)
 		case nfs42.OpenClaimTypeFH:
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Full()
@@ -2438,17 +2330,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.PutFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:PutFH")
 		}
-		if len(v.PutFH.Object) > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.PutFH.Object)), 128, "nfs42deleg.ArgOp:PutFH.Object")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.PutFH.Object))) {
-			return 0, codec.Full()
+		if len(v.PutFH.Object) > 128 || codec.Lacks(b, off, 8+xdr.Padded(len(v.PutFH.Object))) {
+			return 0, codec.OverOrFull(off+4, len(v.PutFH.Object), 128, "nfs42deleg.ArgOp:PutFH.Object")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.PutFH.Object)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.PutFH.Object)
+		off = codec.PutOpaque(b, off+8, v.PutFH.Object)
 	case nfs42.OpPutPubFH:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -2479,11 +2367,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.ReadDir == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:ReadDir")
 		}
-		if uint64(len(v.ReadDir.AttrRequest)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.ReadDir.AttrRequest)), math.MaxUint32, "nfs42deleg.ArgOp:ReadDir.AttrRequest")
-		}
-		if codec.Lacks(b, off, 32+4*len(v.ReadDir.AttrRequest)) {
-			return 0, codec.Full()
+		if uint64(len(v.ReadDir.AttrRequest)) > math.MaxUint32 || codec.Lacks(b, off, 32+4*len(v.ReadDir.AttrRequest)) {
+			return 0, codec.OverOrFull(off+28, len(v.ReadDir.AttrRequest), math.MaxUint32, "nfs42deleg.ArgOp:ReadDir.AttrRequest")
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2492,8 +2377,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.ReadDir.DirCount))
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.ReadDir.MaxCount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.ReadDir.AttrRequest)))
-		off += 32
-		off = codec.PutWords(b, off, v.ReadDir.AttrRequest)
+		off = codec.PutWords(b, off+32, v.ReadDir.AttrRequest)
 	case nfs42.OpReadLink:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -2504,38 +2388,29 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.Remove == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Remove")
 		}
-		if uint64(len(v.Remove.Target)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Remove.Target)), math.MaxUint32, "nfs42deleg.ArgOp:Remove.Target")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Remove.Target))) {
-			return 0, codec.Full()
+		if uint64(len(v.Remove.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Remove.Target))) {
+			return 0, codec.OverOrFull(off+4, len(v.Remove.Target), math.MaxUint32, "nfs42deleg.ArgOp:Remove.Target")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Remove.Target)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Remove.Target)
+		off = codec.PutOpaque(b, off+8, v.Remove.Target)
 	case nfs42.OpRename:
 		if v.Rename == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Rename")
 		}
 		if uint64(len(v.Rename.OldName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Rename.OldName)), math.MaxUint32, "nfs42deleg.ArgOp:Rename.OldName")
+			return 0, codec.OverOrFull(off+4, len(v.Rename.OldName), math.MaxUint32, "nfs42deleg.ArgOp:Rename.OldName")
 		}
-		if uint64(len(v.Rename.NewName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Rename.OldName))+8, uint64(len(v.Rename.NewName)), math.MaxUint32, "nfs42deleg.ArgOp:Rename.NewName")
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Rename.OldName))+xdr.Padded(len(v.Rename.NewName))) {
-			return 0, codec.Full()
+		if uint64(len(v.Rename.NewName)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Rename.OldName))+xdr.Padded(len(v.Rename.NewName))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(v.Rename.OldName))+8, len(v.Rename.NewName), math.MaxUint32, "nfs42deleg.ArgOp:Rename.NewName")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Rename.OldName)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Rename.OldName)
+		off = codec.PutOpaque(b, off+8, v.Rename.OldName)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rename.NewName)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.Rename.NewName)
+		off = codec.PutOpaque(b, off+4, v.Rename.NewName)
 	case nfs42.OpRenew:
 		if codec.Lacks(b, off, 12) {
 			return 0, codec.Full()
@@ -2560,40 +2435,31 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.SecInfo == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:SecInfo")
 		}
-		if uint64(len(v.SecInfo.Name)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SecInfo.Name)), math.MaxUint32, "nfs42deleg.ArgOp:SecInfo.Name")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.SecInfo.Name))) {
-			return 0, codec.Full()
+		if uint64(len(v.SecInfo.Name)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.SecInfo.Name))) {
+			return 0, codec.OverOrFull(off+4, len(v.SecInfo.Name), math.MaxUint32, "nfs42deleg.ArgOp:SecInfo.Name")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SecInfo.Name)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.SecInfo.Name)
+		off = codec.PutOpaque(b, off+8, v.SecInfo.Name)
 	case nfs42.OpSetAttr:
 		if v.SetAttr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:SetAttr")
 		}
 		if uint64(len(v.SetAttr.ObjAttributes.AttrMask)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.SetAttr.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrMask")
+			return 0, codec.OverOrFull(off+20, len(v.SetAttr.ObjAttributes.AttrMask), math.MaxUint32, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrMask")
 		}
-		if uint64(len(v.SetAttr.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.SetAttr.ObjAttributes.AttrMask)+24, uint64(len(v.SetAttr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 28+4*len(v.SetAttr.ObjAttributes.AttrMask)+xdr.Padded(len(v.SetAttr.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
+		if uint64(len(v.SetAttr.ObjAttributes.AttrVals)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(v.SetAttr.ObjAttributes.AttrMask)+xdr.Padded(len(v.SetAttr.ObjAttributes.AttrVals))) {
+			return 0, codec.OverOrFull(off+4*len(v.SetAttr.ObjAttributes.AttrMask)+24, len(v.SetAttr.ObjAttributes.AttrVals), math.MaxUint32, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrVals")
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], v.SetAttr.StateID.SeqID)
 		*(*[12]byte)(w[8:20]) = v.SetAttr.StateID.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.SetAttr.ObjAttributes.AttrMask)))
-		off += 24
-		off = codec.PutWords(b, off, v.SetAttr.ObjAttributes.AttrMask)
+		off = codec.PutWords(b, off+24, v.SetAttr.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SetAttr.ObjAttributes.AttrVals)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.SetAttr.ObjAttributes.AttrVals)
+		off = codec.PutOpaque(b, off+4, v.SetAttr.ObjAttributes.AttrVals)
 	case nfs42.OpSetClientID:
 		if v.SetClientID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:SetClientID")
@@ -2623,22 +2489,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Verify")
 		}
 		if uint64(len(v.Verify.ObjAttributes.AttrMask)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verify.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrMask")
+			return 0, codec.OverOrFull(off+4, len(v.Verify.ObjAttributes.AttrMask), math.MaxUint32, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrMask")
 		}
-		if uint64(len(v.Verify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Verify.ObjAttributes.AttrMask)+8, uint64(len(v.Verify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 12+4*len(v.Verify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Verify.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
+		if uint64(len(v.Verify.ObjAttributes.AttrVals)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.Verify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Verify.ObjAttributes.AttrVals))) {
+			return 0, codec.OverOrFull(off+4*len(v.Verify.ObjAttributes.AttrMask)+8, len(v.Verify.ObjAttributes.AttrVals), math.MaxUint32, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrVals")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verify.ObjAttributes.AttrMask)))
-		off += 8
-		off = codec.PutWords(b, off, v.Verify.ObjAttributes.AttrMask)
+		off = codec.PutWords(b, off+8, v.Verify.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Verify.ObjAttributes.AttrVals)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.Verify.ObjAttributes.AttrVals)
+		off = codec.PutOpaque(b, off+4, v.Verify.ObjAttributes.AttrVals)
 	case nfs42.OpWrite:
 		if v.Write == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:Write")
@@ -2646,11 +2507,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.Write.Stable.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+28, uint64(uint32(v.Write.Stable)), 0, "nfs42deleg.ArgOp:Write.Stable")
 		}
-		if uint64(len(v.Write.Data)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Write.Data)), math.MaxUint32, "nfs42deleg.ArgOp:Write.Data")
-		}
-		if codec.Lacks(b, off, 36) {
-			return 0, codec.Full()
+		if uint64(len(v.Write.Data)) > math.MaxUint32 || codec.Lacks(b, off, 36) {
+			return 0, codec.OverOrFull(off+32, len(v.Write.Data), math.MaxUint32, "nfs42deleg.ArgOp:Write.Data")
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2672,18 +2530,14 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.ReleaseLockOwner == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:ReleaseLockOwner")
 		}
-		if len(v.ReleaseLockOwner.LockOwner.Owner) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.ReleaseLockOwner.LockOwner.Owner)), 1024, "nfs42deleg.ArgOp:ReleaseLockOwner.LockOwner.Owner")
-		}
-		if codec.Lacks(b, off, 16+xdr.Padded(len(v.ReleaseLockOwner.LockOwner.Owner))) {
-			return 0, codec.Full()
+		if len(v.ReleaseLockOwner.LockOwner.Owner) > 1024 || codec.Lacks(b, off, 16+xdr.Padded(len(v.ReleaseLockOwner.LockOwner.Owner))) {
+			return 0, codec.OverOrFull(off+12, len(v.ReleaseLockOwner.LockOwner.Owner), 1024, "nfs42deleg.ArgOp:ReleaseLockOwner.LockOwner.Owner")
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint64(w[4:12], uint64(v.ReleaseLockOwner.LockOwner.ClientID))
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(v.ReleaseLockOwner.LockOwner.Owner)))
-		off += 16
-		off = codec.PutOpaque(b, off, v.ReleaseLockOwner.LockOwner.Owner)
+		off = codec.PutOpaque(b, off+16, v.ReleaseLockOwner.LockOwner.Owner)
 	case nfs42.OpBackchannelCtl:
 		if v.BackchannelCtl == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:BackchannelCtl")
@@ -2778,11 +2632,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.GetDeviceInfo.LayoutType.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.GetDeviceInfo.LayoutType)), 0, "nfs42deleg.ArgOp:GetDeviceInfo.LayoutType")
 		}
-		if uint64(len(v.GetDeviceInfo.NotifyTypes)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.GetDeviceInfo.NotifyTypes)), math.MaxUint32, "nfs42deleg.ArgOp:GetDeviceInfo.NotifyTypes")
-		}
-		if codec.Lacks(b, off, 32+4*len(v.GetDeviceInfo.NotifyTypes)) {
-			return 0, codec.Full()
+		if uint64(len(v.GetDeviceInfo.NotifyTypes)) > math.MaxUint32 || codec.Lacks(b, off, 32+4*len(v.GetDeviceInfo.NotifyTypes)) {
+			return 0, codec.OverOrFull(off+28, len(v.GetDeviceInfo.NotifyTypes), math.MaxUint32, "nfs42deleg.ArgOp:GetDeviceInfo.NotifyTypes")
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2790,8 +2641,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.GetDeviceInfo.LayoutType))
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.GetDeviceInfo.MaxCount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.GetDeviceInfo.NotifyTypes)))
-		off += 32
-		off = codec.PutWords(b, off, v.GetDeviceInfo.NotifyTypes)
+		off = codec.PutWords(b, off+32, v.GetDeviceInfo.NotifyTypes)
 	case nfs42.OpGetDeviceList:
 		if v.GetDeviceList == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:GetDeviceList")
@@ -2899,31 +2749,23 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:SetSSV")
 		}
 		if uint64(len(v.SetSSV.SSV)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SetSSV.SSV)), math.MaxUint32, "nfs42deleg.ArgOp:SetSSV.SSV")
+			return 0, codec.OverOrFull(off+4, len(v.SetSSV.SSV), math.MaxUint32, "nfs42deleg.ArgOp:SetSSV.SSV")
 		}
-		if uint64(len(v.SetSSV.Digest)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.SetSSV.SSV))+8, uint64(len(v.SetSSV.Digest)), math.MaxUint32, "nfs42deleg.ArgOp:SetSSV.Digest")
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.SetSSV.SSV))+xdr.Padded(len(v.SetSSV.Digest))) {
-			return 0, codec.Full()
+		if uint64(len(v.SetSSV.Digest)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.SetSSV.SSV))+xdr.Padded(len(v.SetSSV.Digest))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(v.SetSSV.SSV))+8, len(v.SetSSV.Digest), math.MaxUint32, "nfs42deleg.ArgOp:SetSSV.Digest")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SetSSV.SSV)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.SetSSV.SSV)
+		off = codec.PutOpaque(b, off+8, v.SetSSV.SSV)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SetSSV.Digest)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.SetSSV.Digest)
+		off = codec.PutOpaque(b, off+4, v.SetSSV.Digest)
 	case nfs42.OpTestStateID:
 		if v.TestStateID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:TestStateID")
 		}
-		if uint64(len(v.TestStateID.StateIDs)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.TestStateID.StateIDs)), math.MaxUint32, "nfs42deleg.ArgOp:TestStateID.StateIDs")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Full()
+		if uint64(len(v.TestStateID.StateIDs)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return 0, codec.OverOrFull(off+4, len(v.TestStateID.StateIDs), math.MaxUint32, "nfs42deleg.ArgOp:TestStateID.StateIDs")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -3045,11 +2887,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.IOAdvise == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:IOAdvise")
 		}
-		if uint64(len(v.IOAdvise.Hints)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.IOAdvise.Hints)), math.MaxUint32, "nfs42deleg.ArgOp:IOAdvise.Hints")
-		}
-		if codec.Lacks(b, off, 40+4*len(v.IOAdvise.Hints)) {
-			return 0, codec.Full()
+		if uint64(len(v.IOAdvise.Hints)) > math.MaxUint32 || codec.Lacks(b, off, 40+4*len(v.IOAdvise.Hints)) {
+			return 0, codec.OverOrFull(off+36, len(v.IOAdvise.Hints), math.MaxUint32, "nfs42deleg.ArgOp:IOAdvise.Hints")
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -3058,17 +2897,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint64(w[20:28], uint64(v.IOAdvise.Offset))
 		binary.BigEndian.PutUint64(w[28:36], uint64(v.IOAdvise.Count))
 		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.IOAdvise.Hints)))
-		off += 40
-		off = codec.PutWords(b, off, v.IOAdvise.Hints)
+		off = codec.PutWords(b, off+40, v.IOAdvise.Hints)
 	case nfs42.OpLayoutError:
 		if v.LayoutError == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:LayoutError")
 		}
-		if uint64(len(v.LayoutError.Errors)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.LayoutError.Errors)), math.MaxUint32, "nfs42deleg.ArgOp:LayoutError.Errors")
-		}
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Full()
+		if uint64(len(v.LayoutError.Errors)) > math.MaxUint32 || codec.Lacks(b, off, 40) {
+			return 0, codec.OverOrFull(off+36, len(v.LayoutError.Errors), math.MaxUint32, "nfs42deleg.ArgOp:LayoutError.Errors")
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -3100,11 +2935,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.LayoutStats.LayoutUpdate.Type.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+84, uint64(uint32(v.LayoutStats.LayoutUpdate.Type)), 0, "nfs42deleg.ArgOp:LayoutStats.LayoutUpdate.Type")
 		}
-		if uint64(len(v.LayoutStats.LayoutUpdate.Body)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+88, uint64(len(v.LayoutStats.LayoutUpdate.Body)), math.MaxUint32, "nfs42deleg.ArgOp:LayoutStats.LayoutUpdate.Body")
-		}
-		if codec.Lacks(b, off, 92+xdr.Padded(len(v.LayoutStats.LayoutUpdate.Body))) {
-			return 0, codec.Full()
+		if uint64(len(v.LayoutStats.LayoutUpdate.Body)) > math.MaxUint32 || codec.Lacks(b, off, 92+xdr.Padded(len(v.LayoutStats.LayoutUpdate.Body))) {
+			return 0, codec.OverOrFull(off+88, len(v.LayoutStats.LayoutUpdate.Body), math.MaxUint32, "nfs42deleg.ArgOp:LayoutStats.LayoutUpdate.Body")
 		}
 		w := b[off : off+92 : off+92]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -3119,8 +2951,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[16]byte)(w[68:84]) = v.LayoutStats.DeviceID
 		binary.BigEndian.PutUint32(w[84:88], uint32(v.LayoutStats.LayoutUpdate.Type))
 		binary.BigEndian.PutUint32(w[88:92], uint32(len(v.LayoutStats.LayoutUpdate.Body)))
-		off += 92
-		off = codec.PutOpaque(b, off, v.LayoutStats.LayoutUpdate.Body)
+		off = codec.PutOpaque(b, off+92, v.LayoutStats.LayoutUpdate.Body)
 	case nfs42.OpOffloadCancel:
 		if v.OffloadCancel == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:OffloadCancel")
@@ -3183,11 +3014,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.WriteSame.Stable.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.WriteSame.Stable)), 0, "nfs42deleg.ArgOp:WriteSame.Stable")
 		}
-		if uint64(len(v.WriteSame.Adb.Pattern)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+68, uint64(len(v.WriteSame.Adb.Pattern)), math.MaxUint32, "nfs42deleg.ArgOp:WriteSame.Adb.Pattern")
-		}
-		if codec.Lacks(b, off, 72+xdr.Padded(len(v.WriteSame.Adb.Pattern))) {
-			return 0, codec.Full()
+		if uint64(len(v.WriteSame.Adb.Pattern)) > math.MaxUint32 || codec.Lacks(b, off, 72+xdr.Padded(len(v.WriteSame.Adb.Pattern))) {
+			return 0, codec.OverOrFull(off+68, len(v.WriteSame.Adb.Pattern), math.MaxUint32, "nfs42deleg.ArgOp:WriteSame.Adb.Pattern")
 		}
 		w := b[off : off+72 : off+72]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -3201,8 +3029,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[56:60], uint32(v.WriteSame.Adb.BlockNum))
 		binary.BigEndian.PutUint64(w[60:68], uint64(v.WriteSame.Adb.ReloffPattern))
 		binary.BigEndian.PutUint32(w[68:72], uint32(len(v.WriteSame.Adb.Pattern)))
-		off += 72
-		off = codec.PutOpaque(b, off, v.WriteSame.Adb.Pattern)
+		off = codec.PutOpaque(b, off+72, v.WriteSame.Adb.Pattern)
 	case nfs42.OpClone:
 		if v.CloneRange == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ArgOp:CloneRange")
@@ -3531,7 +3358,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:GetAttr.AttrRequest")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.ArgOp:GetAttr.AttrRequest")
 		}
 		if err = codec.Resize(d, &v.GetAttr.AttrRequest, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:GetAttr.AttrRequest")
@@ -3544,11 +3371,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42deleg.ArgOp:Link.NewName")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42deleg.ArgOp:Link.NewName")
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42deleg.ArgOp:Link.NewName")
 		}
 		v.Link.NewName = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -3577,14 +3401,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.LockT.Owner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[20:28]))
 		n3 := binary.BigEndian.Uint32(w[28:32])
 		off += 32
-		if n3 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 1024, "nfs42deleg.ArgOp:LockT.Owner.Owner")
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs42deleg.ArgOp:LockT.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs42deleg.ArgOp:LockT.Owner.Owner")
+		if n3 > 1024 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 1024, "nfs42deleg.ArgOp:LockT.Owner.Owner")
 		}
 		v.LockT.Owner.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -3616,11 +3434,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42deleg.ArgOp:Lookup.ObjName")
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42deleg.ArgOp:Lookup.ObjName")
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, math.MaxUint32, "nfs42deleg.ArgOp:Lookup.ObjName")
 		}
 		v.Lookup.ObjName = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -3635,7 +3450,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrMask")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrMask")
 		}
 		if err = codec.Resize(d, &v.Nverify.ObjAttributes.AttrMask, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrMask")
@@ -3646,11 +3461,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrVals")
+		if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs42deleg.ArgOp:Nverify.ObjAttributes.AttrVals")
 		}
 		v.Nverify.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 		off += xdr.Padded(int(n6))
@@ -3668,14 +3480,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.Open.Owner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[12:20]))
 		n7 := binary.BigEndian.Uint32(w[20:24])
 		off += 24
-		if n7 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs42deleg.ArgOp:Open.Owner.Owner")
-		}
-		if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42deleg.ArgOp:Open.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42deleg.ArgOp:Open.Owner.Owner")
+		if n7 > 1024 || (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n7, 1024, "nfs42deleg.ArgOp:Open.Owner.Owner")
 		}
 		v.Open.Owner.Owner = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 		off += xdr.Padded(int(n7))
@@ -3711,11 +3517,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs42deleg.ArgOp:Open.Claim.File")
-			}
-			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs42deleg.ArgOp:Open.Claim.File")
+			if (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n8, math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.File")
 			}
 			v.Open.Claim.File = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
@@ -3738,11 +3541,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.Open.Claim.DelegateCurInfo.DelegateStateID.Other = [12]byte(w[4:16])
 			n9 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
-			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs42deleg.ArgOp:Open.Claim.DelegateCurInfo.File")
-			}
-			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs42deleg.ArgOp:Open.Claim.DelegateCurInfo.File")
+			if (uint64(n9)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n9, math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.DelegateCurInfo.File")
 			}
 			v.Open.Claim.DelegateCurInfo.File = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 			off += xdr.Padded(int(n9))
@@ -3752,11 +3552,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42deleg.ArgOp:Open.Claim.FileDelegatePrev")
-			}
-			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42deleg.ArgOp:Open.Claim.FileDelegatePrev")
+			if (uint64(n10)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n10, math.MaxUint32, "nfs42deleg.ArgOp:Open.Claim.FileDelegatePrev")
 			}
 			v.Open.Claim.FileDelegatePrev = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 			off += xdr.Padded(int(n10))
@@ -3821,14 +3618,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n11 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n11), 128, "nfs42deleg.ArgOp:PutFH.Object")
-		}
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42deleg.ArgOp:PutFH.Object")
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42deleg.ArgOp:PutFH.Object")
+		if n11 > 128 || (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n11, 128, "nfs42deleg.ArgOp:PutFH.Object")
 		}
 		v.PutFH.Object = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
@@ -3862,7 +3653,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n12 := binary.BigEndian.Uint32(w[24:28])
 		off += 28
 		if uint64(n12)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n12), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:ReadDir.AttrRequest")
+			return 0, codec.BadCount(b, off, n12, math.MaxUint32, 4, "nfs42deleg.ArgOp:ReadDir.AttrRequest")
 		}
 		if err = codec.Resize(d, &v.ReadDir.AttrRequest, int(n12), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:ReadDir.AttrRequest")
@@ -3878,11 +3669,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n13 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n13)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n13)), "nfs42deleg.ArgOp:Remove.Target")
-		}
-		if !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n13), codec.PadBits(b, off, int(n13)), 0, "nfs42deleg.ArgOp:Remove.Target")
+		if (uint64(n13)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n13)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n13, math.MaxUint32, "nfs42deleg.ArgOp:Remove.Target")
 		}
 		v.Remove.Target = codec.Bytes(d, b[off:off+int(n13):off+int(n13)])
 		off += xdr.Padded(int(n13))
@@ -3895,11 +3683,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n14)), "nfs42deleg.ArgOp:Rename.OldName")
-		}
-		if !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs42deleg.ArgOp:Rename.OldName")
+		if (uint64(n14)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n14, math.MaxUint32, "nfs42deleg.ArgOp:Rename.OldName")
 		}
 		v.Rename.OldName = codec.Bytes(d, b[off:off+int(n14):off+int(n14)])
 		off += xdr.Padded(int(n14))
@@ -3908,11 +3693,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n15)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n15)), "nfs42deleg.ArgOp:Rename.NewName")
-		}
-		if !codec.ZeroPad(b, off, int(n15)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n15), codec.PadBits(b, off, int(n15)), 0, "nfs42deleg.ArgOp:Rename.NewName")
+		if (uint64(n15)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n15)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n15, math.MaxUint32, "nfs42deleg.ArgOp:Rename.NewName")
 		}
 		v.Rename.NewName = codec.Bytes(d, b[off:off+int(n15):off+int(n15)])
 		off += xdr.Padded(int(n15))
@@ -3933,11 +3715,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs42deleg.ArgOp:SecInfo.Name")
-		}
-		if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs42deleg.ArgOp:SecInfo.Name")
+		if (uint64(n16)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n16, math.MaxUint32, "nfs42deleg.ArgOp:SecInfo.Name")
 		}
 		v.SecInfo.Name = codec.Bytes(d, b[off:off+int(n16):off+int(n16)])
 		off += xdr.Padded(int(n16))
@@ -3954,7 +3733,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n17 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n17)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n17), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrMask")
+			return 0, codec.BadCount(b, off, n17, math.MaxUint32, 4, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrMask")
 		}
 		if err = codec.Resize(d, &v.SetAttr.ObjAttributes.AttrMask, int(n17), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrMask")
@@ -3965,11 +3744,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n18 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrVals")
+		if (uint64(n18)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n18, math.MaxUint32, "nfs42deleg.ArgOp:SetAttr.ObjAttributes.AttrVals")
 		}
 		v.SetAttr.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n18):off+int(n18)])
 		off += xdr.Padded(int(n18))
@@ -4001,7 +3777,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n19 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n19)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n19), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrMask")
+			return 0, codec.BadCount(b, off, n19, math.MaxUint32, 4, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrMask")
 		}
 		if err = codec.Resize(d, &v.Verify.ObjAttributes.AttrMask, int(n19), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrMask")
@@ -4012,11 +3788,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n20 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n20)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n20)), "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n20)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n20), codec.PadBits(b, off, int(n20)), 0, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrVals")
+		if (uint64(n20)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n20)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n20, math.MaxUint32, "nfs42deleg.ArgOp:Verify.ObjAttributes.AttrVals")
 		}
 		v.Verify.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n20):off+int(n20)])
 		off += xdr.Padded(int(n20))
@@ -4049,11 +3822,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if ok {
 			v.Write.Data = data
 		} else {
-			if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n21)), "nfs42deleg.ArgOp:Write.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n21), codec.PadBits(b, off, int(n21)), 0, "nfs42deleg.ArgOp:Write.Data")
+			if (uint64(n21)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n21, math.MaxUint32, "nfs42deleg.ArgOp:Write.Data")
 			}
 			v.Write.Data = codec.Bytes(d, b[off:off+int(n21):off+int(n21)])
 			off += xdr.Padded(int(n21))
@@ -4069,14 +3839,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.ReleaseLockOwner.LockOwner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[0:8]))
 		n22 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if n22 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n22), 1024, "nfs42deleg.ArgOp:ReleaseLockOwner.LockOwner.Owner")
-		}
-		if (uint64(n22)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n22)), "nfs42deleg.ArgOp:ReleaseLockOwner.LockOwner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n22)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n22), codec.PadBits(b, off, int(n22)), 0, "nfs42deleg.ArgOp:ReleaseLockOwner.LockOwner.Owner")
+		if n22 > 1024 || (uint64(n22)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n22)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n22, 1024, "nfs42deleg.ArgOp:ReleaseLockOwner.LockOwner.Owner")
 		}
 		v.ReleaseLockOwner.LockOwner.Owner = codec.Bytes(d, b[off:off+int(n22):off+int(n22)])
 		off += xdr.Padded(int(n22))
@@ -4166,7 +3930,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n23 := binary.BigEndian.Uint32(w[24:28])
 		off += 28
 		if uint64(n23)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n23), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:GetDeviceInfo.NotifyTypes")
+			return 0, codec.BadCount(b, off, n23, math.MaxUint32, 4, "nfs42deleg.ArgOp:GetDeviceInfo.NotifyTypes")
 		}
 		if err = codec.Resize(d, &v.GetDeviceInfo.NotifyTypes, int(n23), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:GetDeviceInfo.NotifyTypes")
@@ -4290,11 +4054,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n24 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n24)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n24)), "nfs42deleg.ArgOp:SetSSV.SSV")
-		}
-		if !codec.ZeroPad(b, off, int(n24)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n24), codec.PadBits(b, off, int(n24)), 0, "nfs42deleg.ArgOp:SetSSV.SSV")
+		if (uint64(n24)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n24)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n24, math.MaxUint32, "nfs42deleg.ArgOp:SetSSV.SSV")
 		}
 		v.SetSSV.SSV = codec.Bytes(d, b[off:off+int(n24):off+int(n24)])
 		off += xdr.Padded(int(n24))
@@ -4303,11 +4064,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n25 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n25)), "nfs42deleg.ArgOp:SetSSV.Digest")
-		}
-		if !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n25), codec.PadBits(b, off, int(n25)), 0, "nfs42deleg.ArgOp:SetSSV.Digest")
+		if (uint64(n25)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n25, math.MaxUint32, "nfs42deleg.ArgOp:SetSSV.Digest")
 		}
 		v.SetSSV.Digest = codec.Bytes(d, b[off:off+int(n25):off+int(n25)])
 		off += xdr.Padded(int(n25))
@@ -4321,7 +4079,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n26 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n26)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n26), uint64(len(b)-off)/16, "nfs42deleg.ArgOp:TestStateID.StateIDs")
+			return 0, codec.BadCount(b, off, n26, math.MaxUint32, 16, "nfs42deleg.ArgOp:TestStateID.StateIDs")
 		}
 		if err = codec.Resize(d, &v.TestStateID.StateIDs, int(n26), 16, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:TestStateID.StateIDs")
@@ -4447,7 +4205,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n27 := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if uint64(n27)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n27), uint64(len(b)-off)/4, "nfs42deleg.ArgOp:IOAdvise.Hints")
+			return 0, codec.BadCount(b, off, n27, math.MaxUint32, 4, "nfs42deleg.ArgOp:IOAdvise.Hints")
 		}
 		if err = codec.Resize(d, &v.IOAdvise.Hints, int(n27), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:IOAdvise.Hints")
@@ -4468,7 +4226,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n28 := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if uint64(n28)*24 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n28), uint64(len(b)-off)/24, "nfs42deleg.ArgOp:LayoutError.Errors")
+			return 0, codec.BadCount(b, off, n28, math.MaxUint32, 24, "nfs42deleg.ArgOp:LayoutError.Errors")
 		}
 		if err = codec.Resize(d, &v.LayoutError.Errors, int(n28), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ArgOp:LayoutError.Errors")
@@ -4510,11 +4268,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.LayoutStats.LayoutUpdate.Type = enum15
 		n29 := binary.BigEndian.Uint32(w[84:88])
 		off += 88
-		if (uint64(n29)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n29)), "nfs42deleg.ArgOp:LayoutStats.LayoutUpdate.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n29)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n29), codec.PadBits(b, off, int(n29)), 0, "nfs42deleg.ArgOp:LayoutStats.LayoutUpdate.Body")
+		if (uint64(n29)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n29)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n29, math.MaxUint32, "nfs42deleg.ArgOp:LayoutStats.LayoutUpdate.Body")
 		}
 		v.LayoutStats.LayoutUpdate.Body = codec.Bytes(d, b[off:off+int(n29):off+int(n29)])
 		off += xdr.Padded(int(n29))
@@ -4593,11 +4348,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.WriteSame.Adb.ReloffPattern = nfs42.Length(binary.BigEndian.Uint64(w[56:64]))
 		n30 := binary.BigEndian.Uint32(w[64:68])
 		off += 68
-		if (uint64(n30)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n30)), "nfs42deleg.ArgOp:WriteSame.Adb.Pattern")
-		}
-		if !codec.ZeroPad(b, off, int(n30)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n30), codec.PadBits(b, off, int(n30)), 0, "nfs42deleg.ArgOp:WriteSame.Adb.Pattern")
+		if (uint64(n30)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n30)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n30, math.MaxUint32, "nfs42deleg.ArgOp:WriteSame.Adb.Pattern")
 		}
 		v.WriteSame.Adb.Pattern = codec.Bytes(d, b[off:off+int(n30):off+int(n30)])
 		off += xdr.Padded(int(n30))
@@ -5483,7 +5235,6 @@ func (v *ResOp) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Op {
 	case nfs42.OpAccess:
@@ -5656,11 +5407,8 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			if v.Open.OK == nil {
 				return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs42deleg.ResOp:Open.OK")
 			}
-			if uint64(len(v.Open.OK.AttrSet)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off+40, uint64(len(v.Open.OK.AttrSet)), math.MaxUint32, "nfs42deleg.ResOp:Open.OK.AttrSet")
-			}
-			if codec.Lacks(b, off, 44+4*len(v.Open.OK.AttrSet)) {
-				return 0, codec.Full()
+			if uint64(len(v.Open.OK.AttrSet)) > math.MaxUint32 || codec.Lacks(b, off, 44+4*len(v.Open.OK.AttrSet)) {
+				return 0, codec.OverOrFull(off+40, len(v.Open.OK.AttrSet), math.MaxUint32, "nfs42deleg.ResOp:Open.OK.AttrSet")
 			}
 			w := b[off : off+44 : off+44]
 			binary.BigEndian.PutUint32(w[0:4], v.Open.OK.StateID.SeqID)
@@ -5670,8 +5418,7 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			binary.BigEndian.PutUint64(w[28:36], uint64(v.Open.OK.ChangeInfo.After))
 			binary.BigEndian.PutUint32(w[36:40], v.Open.OK.RFlags)
 			binary.BigEndian.PutUint32(w[40:44], uint32(len(v.Open.OK.AttrSet)))
-			off += 44
-			off = codec.PutWords(b, off, v.Open.OK.AttrSet)
+			off = codec.PutWords(b, off+44, v.Open.OK.AttrSet)
 			if off, err = v.Open.OK.Delegation.PutXDR(nil, b, off); err != nil {
 				return 0, codec.In(err, "nfs42deleg.ResOp:Open.OK.Delegation")
 			}
@@ -5854,18 +5601,14 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.SetAttr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ResOp:SetAttr")
 		}
-		if uint64(len(v.SetAttr.AttrsSet)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.SetAttr.AttrsSet)), math.MaxUint32, "nfs42deleg.ResOp:SetAttr.AttrsSet")
-		}
-		if codec.Lacks(b, off, 12+4*len(v.SetAttr.AttrsSet)) {
-			return 0, codec.Full()
+		if uint64(len(v.SetAttr.AttrsSet)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.SetAttr.AttrsSet)) {
+			return 0, codec.OverOrFull(off+8, len(v.SetAttr.AttrsSet), math.MaxUint32, "nfs42deleg.ResOp:SetAttr.AttrsSet")
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.SetAttr.Status))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SetAttr.AttrsSet)))
-		off += 12
-		off = codec.PutWords(b, off, v.SetAttr.AttrsSet)
+		off = codec.PutWords(b, off+12, v.SetAttr.AttrsSet)
 	case nfs42.OpSetClientID:
 		if v.SetClientID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.ResOp:SetClientID")
@@ -6735,7 +6478,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n := binary.BigEndian.Uint32(w[40:44])
 			off += 44
 			if uint64(n)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.ResOp:Open.OK.AttrSet")
+				return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.ResOp:Open.OK.AttrSet")
 			}
 			if err = codec.Resize(d, &v.Open.OK.AttrSet, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42deleg.ResOp:Open.OK.AttrSet")
@@ -6877,7 +6620,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n2 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs42deleg.ResOp:SetAttr.AttrsSet")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs42deleg.ResOp:SetAttr.AttrsSet")
 		}
 		if err = codec.Resize(d, &v.SetAttr.AttrsSet, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.ResOp:SetAttr.AttrsSet")
@@ -7244,16 +6987,12 @@ func (v *CompoundArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CompoundArgs:Tag")
 	}
-	if uint64(len(v.ArgArray)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.ArgArray)), math.MaxUint32, "nfs42deleg.CompoundArgs:ArgArray")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Full()
+	if uint64(len(v.ArgArray)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+		return 0, codec.OverOrFull(off+4, len(v.ArgArray), math.MaxUint32, "nfs42deleg.CompoundArgs:ArgArray")
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.MinorVersion)
@@ -7280,7 +7019,7 @@ func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.CompoundArgs:ArgArray")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.CompoundArgs:ArgArray")
 	}
 	if err = codec.Resize(d, &v.ArgArray, int(n), 560, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CompoundArgs:ArgArray")
@@ -7333,17 +7072,13 @@ func (v *CompoundRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs42deleg.CompoundRes:Status").In(codec.PutWord(b, off, uint32(v.Status)))
 	if off, fault = codec.At(fault, "nfs42deleg.CompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
 		return 0, fault
 	}
-	if uint64(len(v.ResArray)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ResArray)), math.MaxUint32, "nfs42deleg.CompoundRes:ResArray")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
+	if uint64(len(v.ResArray)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return 0, codec.OverOrFull(off, len(v.ResArray), math.MaxUint32, "nfs42deleg.CompoundRes:ResArray")
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ResArray)))
 	off += 4
@@ -7367,7 +7102,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "nfs42deleg.CompoundRes:ResArray")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "nfs42deleg.CompoundRes:ResArray")
 	}
 	if err = codec.Resize(d, &v.ResArray, int(n), 640, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CompoundRes:ResArray")
@@ -7395,19 +7130,14 @@ func (v *CBPushDelegArgs) ResetXDR() {
 }
 func (v CBPushDelegArgs) String() string { return text.String(&v, "CB_PUSH_DELEG4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBPushDelegArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
-	if len(v.FH) > 128 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.FH)), 128, "nfs42deleg.CBPushDelegArgs:FH"))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.FH))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.FH) > 128 || codec.Lacks(b, off, 4+xdr.Padded(len(v.FH))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.FH), 128, "nfs42deleg.CBPushDelegArgs:FH"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.FH)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.FH)
+	off = codec.PutOpaque(b, off+4, v.FH)
 	if off, err = v.Delegation.PutXDR(nil, b, off); err != nil {
-		return v.failXDR(e, codec.In(err, "nfs42deleg.CBPushDelegArgs:Delegation"))
+		return codec.Retry(e, v, codec.Room(e, codec.In(err, "nfs42deleg.CBPushDelegArgs:Delegation"), v.XDRSize()))
 	}
 	return off, nil
 }
@@ -7417,14 +7147,8 @@ func (v *CBPushDelegArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 128 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs42deleg.CBPushDelegArgs:FH")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42deleg.CBPushDelegArgs:FH")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42deleg.CBPushDelegArgs:FH")
+	if n > 128 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 128, "nfs42deleg.CBPushDelegArgs:FH")
 	}
 	v.FH = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -7432,9 +7156,6 @@ func (v *CBPushDelegArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		return 0, codec.In(err, "nfs42deleg.CBPushDelegArgs:Delegation")
 	}
 	return off, nil
-}
-func (v *CBPushDelegArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -7553,33 +7274,24 @@ func (v *CBArgOp) ResetXDR() {
 }
 func (v CBArgOp) String() string { return text.String(&v, "nfs_cb_argop4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Op {
 	case nfs42.CBOpGetAttr:
 		if len(v.GetAttr.FH) > 128 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.GetAttr.FH)), 128, "nfs42deleg.CBArgOp:GetAttr.FH"))
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.GetAttr.FH), 128, "nfs42deleg.CBArgOp:GetAttr.FH"))
 		}
-		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.GetAttr.FH))+8, uint64(len(v.GetAttr.AttrRequest)), math.MaxUint32, "nfs42deleg.CBArgOp:GetAttr.AttrRequest"))
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.GetAttr.FH))+4*len(v.GetAttr.AttrRequest)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.GetAttr.FH))+4*len(v.GetAttr.AttrRequest)) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.GetAttr.FH))+8, len(v.GetAttr.AttrRequest), math.MaxUint32, "nfs42deleg.CBArgOp:GetAttr.AttrRequest"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.GetAttr.FH)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.GetAttr.FH)
+		off = codec.PutOpaque(b, off+8, v.GetAttr.FH)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetAttr.AttrRequest)))
-		off += 4
-		off = codec.PutWords(b, off, v.GetAttr.AttrRequest)
+		off = codec.PutWords(b, off+4, v.GetAttr.AttrRequest)
 	case nfs42.CBOpRecall:
-		if len(v.Recall.FH) > 128 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+24, uint64(len(v.Recall.FH)), 128, "nfs42deleg.CBArgOp:Recall.FH"))
-		}
-		if codec.Lacks(b, off, 28+xdr.Padded(len(v.Recall.FH))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.Recall.FH) > 128 || codec.Lacks(b, off, 28+xdr.Padded(len(v.Recall.FH))) {
+			return v.failXDR(e, codec.OverOrFull(off+24, len(v.Recall.FH), 128, "nfs42deleg.CBArgOp:Recall.FH"))
 		}
 		w := b[off : off+28 : off+28]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -7587,8 +7299,7 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[12]byte)(w[8:20]) = v.Recall.StateID.Other
 		binary.BigEndian.PutUint32(w[20:24], codec.Word(v.Recall.Truncate))
 		binary.BigEndian.PutUint32(w[24:28], uint32(len(v.Recall.FH)))
-		off += 28
-		off = codec.PutOpaque(b, off, v.Recall.FH)
+		off = codec.PutOpaque(b, off+28, v.Recall.FH)
 	case nfs42.CBOpLayoutRecall:
 		if v.LayoutRecall == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.CBArgOp:LayoutRecall"))
@@ -7617,49 +7328,37 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.PushDeleg == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.CBArgOp:PushDeleg"))
 		}
-		if len(v.PushDeleg.FH) > 128 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.PushDeleg.FH)), 128, "nfs42deleg.CBArgOp:PushDeleg.FH"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.PushDeleg.FH))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.PushDeleg.FH) > 128 || codec.Lacks(b, off, 8+xdr.Padded(len(v.PushDeleg.FH))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.PushDeleg.FH), 128, "nfs42deleg.CBArgOp:PushDeleg.FH"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.PushDeleg.FH)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.PushDeleg.FH)
+		off = codec.PutOpaque(b, off+8, v.PushDeleg.FH)
 		if off, err = v.PushDeleg.Delegation.PutXDR(nil, b, off); err != nil {
 			return v.failXDR(e, codec.In(err, "nfs42deleg.CBArgOp:PushDeleg.Delegation"))
 		}
 	case nfs42.CBOpRecallAny:
-		if uint64(len(v.RecallAny.TypeMask)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.RecallAny.TypeMask)), math.MaxUint32, "nfs42deleg.CBArgOp:RecallAny.TypeMask"))
-		}
-		if codec.Lacks(b, off, 12+4*len(v.RecallAny.TypeMask)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.RecallAny.TypeMask)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.RecallAny.TypeMask)) {
+			return v.failXDR(e, codec.OverOrFull(off+8, len(v.RecallAny.TypeMask), math.MaxUint32, "nfs42deleg.CBArgOp:RecallAny.TypeMask"))
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], v.RecallAny.ObjectsToKeep)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.RecallAny.TypeMask)))
-		off += 12
-		off = codec.PutWords(b, off, v.RecallAny.TypeMask)
+		off = codec.PutWords(b, off+12, v.RecallAny.TypeMask)
 	case nfs42.CBOpRecallableObjAvail:
 		if v.RecallableObjAvail == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.CBArgOp:RecallableObjAvail"))
 		}
-		if uint64(len((*v.RecallableObjAvail).TypeMask)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len((*v.RecallableObjAvail).TypeMask)), math.MaxUint32, "nfs42deleg.CBArgOp:RecallableObjAvail.TypeMask"))
-		}
-		if codec.Lacks(b, off, 12+4*len((*v.RecallableObjAvail).TypeMask)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len((*v.RecallableObjAvail).TypeMask)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len((*v.RecallableObjAvail).TypeMask)) {
+			return v.failXDR(e, codec.OverOrFull(off+8, len((*v.RecallableObjAvail).TypeMask), math.MaxUint32, "nfs42deleg.CBArgOp:RecallableObjAvail.TypeMask"))
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], (*v.RecallableObjAvail).ObjectsToKeep)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len((*v.RecallableObjAvail).TypeMask)))
-		off += 12
-		off = codec.PutWords(b, off, (*v.RecallableObjAvail).TypeMask)
+		off = codec.PutWords(b, off+12, (*v.RecallableObjAvail).TypeMask)
 	case nfs42.CBOpRecallSlot:
 		if v.RecallSlot == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.CBArgOp:RecallSlot"))
@@ -7700,33 +7399,25 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.CBArgOp:NotifyLock"))
 		}
 		if len(v.NotifyLock.FH) > 128 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.NotifyLock.FH)), 128, "nfs42deleg.CBArgOp:NotifyLock.FH"))
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.NotifyLock.FH), 128, "nfs42deleg.CBArgOp:NotifyLock.FH"))
 		}
-		if len(v.NotifyLock.LockOwner.Owner) > 1024 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NotifyLock.FH))+16, uint64(len(v.NotifyLock.LockOwner.Owner)), 1024, "nfs42deleg.CBArgOp:NotifyLock.LockOwner.Owner"))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(v.NotifyLock.FH))+xdr.Padded(len(v.NotifyLock.LockOwner.Owner))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.NotifyLock.LockOwner.Owner) > 1024 || codec.Lacks(b, off, 20+xdr.Padded(len(v.NotifyLock.FH))+xdr.Padded(len(v.NotifyLock.LockOwner.Owner))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.NotifyLock.FH))+16, len(v.NotifyLock.LockOwner.Owner), 1024, "nfs42deleg.CBArgOp:NotifyLock.LockOwner.Owner"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.NotifyLock.FH)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.NotifyLock.FH)
+		off = codec.PutOpaque(b, off+8, v.NotifyLock.FH)
 		w = b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], uint64(v.NotifyLock.LockOwner.ClientID))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.NotifyLock.LockOwner.Owner)))
-		off += 12
-		off = codec.PutOpaque(b, off, v.NotifyLock.LockOwner.Owner)
+		off = codec.PutOpaque(b, off+12, v.NotifyLock.LockOwner.Owner)
 	case nfs42.CBOpNotifyDeviceID:
 		if v.NotifyDeviceID == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.CBArgOp:NotifyDeviceID"))
 		}
-		if uint64(len(v.NotifyDeviceID.Changes)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.NotifyDeviceID.Changes)), math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes"))
-		}
-		if codec.Lacks(b, off, 8) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.NotifyDeviceID.Changes)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.NotifyDeviceID.Changes), math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -7736,20 +7427,15 @@ func (v *CBArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		for i := range s {
 			p := &s[i]
 			if uint64(len(p.NotifyMask)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.NotifyMask)), math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i))
+				return v.failXDR(e, codec.OverOrFull(off, len(p.NotifyMask), math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i))
 			}
-			if uint64(len(p.NotifyVals)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(p.NotifyMask)+4, uint64(len(p.NotifyVals)), math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i))
-			}
-			if codec.Lacks(b, off, 8+4*len(p.NotifyMask)+xdr.Padded(len(p.NotifyVals))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p.NotifyVals)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(p.NotifyMask)+xdr.Padded(len(p.NotifyVals))) {
+				return v.failXDR(e, codec.OverOrFull(off+4*len(p.NotifyMask)+4, len(p.NotifyVals), math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyMask)))
-			off += 4
-			off = codec.PutWords(b, off, p.NotifyMask)
+			off = codec.PutWords(b, off+4, p.NotifyMask)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NotifyVals)))
-			off += 4
-			off = codec.PutOpaque(b, off, p.NotifyVals)
+			off = codec.PutOpaque(b, off+4, p.NotifyVals)
 		}
 	case nfs42.CBOpOffload:
 		if v.Offload == nil {
@@ -7842,14 +7528,8 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 128, "nfs42deleg.CBArgOp:GetAttr.FH")
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42deleg.CBArgOp:GetAttr.FH")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42deleg.CBArgOp:GetAttr.FH")
+		if n > 128 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 128, "nfs42deleg.CBArgOp:GetAttr.FH")
 		}
 		v.GetAttr.FH = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -7859,7 +7539,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs42deleg.CBArgOp:GetAttr.AttrRequest")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs42deleg.CBArgOp:GetAttr.AttrRequest")
 		}
 		if err = codec.Resize(d, &v.GetAttr.AttrRequest, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.CBArgOp:GetAttr.AttrRequest")
@@ -7879,14 +7559,8 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.Recall.Truncate = word != 0
 		n3 := binary.BigEndian.Uint32(w[20:24])
 		off += 24
-		if n3 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 128, "nfs42deleg.CBArgOp:Recall.FH")
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs42deleg.CBArgOp:Recall.FH")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs42deleg.CBArgOp:Recall.FH")
+		if n3 > 128 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 128, "nfs42deleg.CBArgOp:Recall.FH")
 		}
 		v.Recall.FH = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -7913,14 +7587,8 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n4 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 128, "nfs42deleg.CBArgOp:PushDeleg.FH")
-		}
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42deleg.CBArgOp:PushDeleg.FH")
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42deleg.CBArgOp:PushDeleg.FH")
+		if n4 > 128 || (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, 128, "nfs42deleg.CBArgOp:PushDeleg.FH")
 		}
 		v.PushDeleg.FH = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -7936,7 +7604,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n5 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs42deleg.CBArgOp:RecallAny.TypeMask")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs42deleg.CBArgOp:RecallAny.TypeMask")
 		}
 		if err = codec.Resize(d, &v.RecallAny.TypeMask, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.CBArgOp:RecallAny.TypeMask")
@@ -7954,7 +7622,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n6 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs42deleg.CBArgOp:RecallableObjAvail.TypeMask")
+			return 0, codec.BadCount(b, off, n6, math.MaxUint32, 4, "nfs42deleg.CBArgOp:RecallableObjAvail.TypeMask")
 		}
 		if err = codec.Resize(d, &(*v.RecallableObjAvail).TypeMask, int(n6), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.CBArgOp:RecallableObjAvail.TypeMask")
@@ -8004,14 +7672,8 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n7 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 128, "nfs42deleg.CBArgOp:NotifyLock.FH")
-		}
-		if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42deleg.CBArgOp:NotifyLock.FH")
-		}
-		if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42deleg.CBArgOp:NotifyLock.FH")
+		if n7 > 128 || (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n7, 128, "nfs42deleg.CBArgOp:NotifyLock.FH")
 		}
 		v.NotifyLock.FH = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 		off += xdr.Padded(int(n7))
@@ -8022,14 +7684,8 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.NotifyLock.LockOwner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[0:8]))
 		n8 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if n8 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs42deleg.CBArgOp:NotifyLock.LockOwner.Owner")
-		}
-		if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs42deleg.CBArgOp:NotifyLock.LockOwner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs42deleg.CBArgOp:NotifyLock.LockOwner.Owner")
+		if n8 > 1024 || (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n8, 1024, "nfs42deleg.CBArgOp:NotifyLock.LockOwner.Owner")
 		}
 		v.NotifyLock.LockOwner.Owner = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 		off += xdr.Padded(int(n8))
@@ -8043,7 +7699,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n9)*8 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/8, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes")
+			return 0, codec.BadCount(b, off, n9, math.MaxUint32, 8, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes")
 		}
 		if err = codec.Resize(d, &v.NotifyDeviceID.Changes, int(n9), 48, off); err != nil {
 			return 0, codec.In(err, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes")
@@ -8057,7 +7713,7 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n10)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/4, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i)
+				return 0, codec.BadCount(b, off, n10, math.MaxUint32, 4, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i)
 			}
 			if err = codec.Resize(d, &p.NotifyMask, int(n10), 4, off); err != nil {
 				return 0, codec.In(err, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyMask", i)
@@ -8068,11 +7724,8 @@ func (v *CBArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i)
-			}
-			if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i)
+			if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs42deleg.CBArgOp:NotifyDeviceID.Changes[].NotifyVals", i)
 			}
 			p.NotifyVals = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 			off += xdr.Padded(int(n11))
@@ -8121,16 +7774,12 @@ func (v *CBCompoundArgs) ResetXDR() {
 }
 func (v CBCompoundArgs) String() string { return text.String(&v, "CB_COMPOUND4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CBCompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CBCompoundArgs:Tag")
 	}
-	if uint64(len(v.ArgArray)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ArgArray)), math.MaxUint32, "nfs42deleg.CBCompoundArgs:ArgArray")
-	}
-	if codec.Lacks(b, off, 12) {
-		return 0, codec.Full()
+	if uint64(len(v.ArgArray)) > math.MaxUint32 || codec.Lacks(b, off, 12) {
+		return 0, codec.OverOrFull(off+8, len(v.ArgArray), math.MaxUint32, "nfs42deleg.CBCompoundArgs:ArgArray")
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.MinorVersion)
@@ -8159,7 +7808,7 @@ func (v *CBCompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.CBCompoundArgs:ArgArray")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.CBCompoundArgs:ArgArray")
 	}
 	if err = codec.Resize(d, &v.ArgArray, int(n), 216, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.CBCompoundArgs:ArgArray")
@@ -8184,14 +7833,12 @@ func (v *FattrOffline) AppendBinary(b []byte) ([]byte, error) { return codec.Out
 func (v *FattrOffline) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *FattrOffline) ResetXDR()                             { *v = false }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FattrOffline) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *FattrOffline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8202,8 +7849,7 @@ func (v *FattrOffline) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs42deleg.FattrOffline:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -8224,42 +7870,32 @@ func (v *OpenArguments) ResetXDR() {
 }
 func (v OpenArguments) String() string { return text.String(&v, "open_arguments4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArguments) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.ShareAccess)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ShareAccess)), math.MaxUint32, "nfs42deleg.OpenArguments:ShareAccess"))
+		return v.failXDR(e, codec.OverOrFull(off, len(v.ShareAccess), math.MaxUint32, "nfs42deleg.OpenArguments:ShareAccess"))
 	}
 	if uint64(len(v.ShareDeny)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ShareAccess)+4, uint64(len(v.ShareDeny)), math.MaxUint32, "nfs42deleg.OpenArguments:ShareDeny"))
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.ShareAccess)+4, len(v.ShareDeny), math.MaxUint32, "nfs42deleg.OpenArguments:ShareDeny"))
 	}
 	if uint64(len(v.ShareAccessWant)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ShareAccess)+4*len(v.ShareDeny)+8, uint64(len(v.ShareAccessWant)), math.MaxUint32, "nfs42deleg.OpenArguments:ShareAccessWant"))
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.ShareAccess)+4*len(v.ShareDeny)+8, len(v.ShareAccessWant), math.MaxUint32, "nfs42deleg.OpenArguments:ShareAccessWant"))
 	}
 	if uint64(len(v.OpenClaim)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ShareAccess)+4*len(v.ShareDeny)+4*len(v.ShareAccessWant)+12, uint64(len(v.OpenClaim)), math.MaxUint32, "nfs42deleg.OpenArguments:OpenClaim"))
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.ShareAccess)+4*len(v.ShareDeny)+4*len(v.ShareAccessWant)+12, len(v.OpenClaim), math.MaxUint32, "nfs42deleg.OpenArguments:OpenClaim"))
 	}
-	if uint64(len(v.CreateMode)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ShareAccess)+4*len(v.ShareDeny)+4*len(v.ShareAccessWant)+4*len(v.OpenClaim)+16, uint64(len(v.CreateMode)), math.MaxUint32, "nfs42deleg.OpenArguments:CreateMode"))
-	}
-	if codec.Lacks(b, off, 20+4*len(v.ShareAccess)+4*len(v.ShareDeny)+4*len(v.ShareAccessWant)+4*len(v.OpenClaim)+4*len(v.CreateMode)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.CreateMode)) > math.MaxUint32 || codec.Lacks(b, off, 20+4*len(v.ShareAccess)+4*len(v.ShareDeny)+4*len(v.ShareAccessWant)+4*len(v.OpenClaim)+4*len(v.CreateMode)) {
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.ShareAccess)+4*len(v.ShareDeny)+4*len(v.ShareAccessWant)+4*len(v.OpenClaim)+16, len(v.CreateMode), math.MaxUint32, "nfs42deleg.OpenArguments:CreateMode"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ShareAccess)))
-	off += 4
-	off = codec.PutWords(b, off, v.ShareAccess)
+	off = codec.PutWords(b, off+4, v.ShareAccess)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ShareDeny)))
-	off += 4
-	off = codec.PutWords(b, off, v.ShareDeny)
+	off = codec.PutWords(b, off+4, v.ShareDeny)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ShareAccessWant)))
-	off += 4
-	off = codec.PutWords(b, off, v.ShareAccessWant)
+	off = codec.PutWords(b, off+4, v.ShareAccessWant)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OpenClaim)))
-	off += 4
-	off = codec.PutWords(b, off, v.OpenClaim)
+	off = codec.PutWords(b, off+4, v.OpenClaim)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.CreateMode)))
-	off += 4
-	off = codec.PutWords(b, off, v.CreateMode)
-	return off, nil
+	return codec.PutWords(b, off+4, v.CreateMode), nil
 }
 func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -8268,7 +7904,7 @@ func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42deleg.OpenArguments:ShareAccess")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42deleg.OpenArguments:ShareAccess")
 	}
 	if err = codec.Resize(d, &v.ShareAccess, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.OpenArguments:ShareAccess")
@@ -8280,7 +7916,7 @@ func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs42deleg.OpenArguments:ShareDeny")
+		return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs42deleg.OpenArguments:ShareDeny")
 	}
 	if err = codec.Resize(d, &v.ShareDeny, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.OpenArguments:ShareDeny")
@@ -8292,7 +7928,7 @@ func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs42deleg.OpenArguments:ShareAccessWant")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs42deleg.OpenArguments:ShareAccessWant")
 	}
 	if err = codec.Resize(d, &v.ShareAccessWant, int(n3), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.OpenArguments:ShareAccessWant")
@@ -8304,7 +7940,7 @@ func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n4)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs42deleg.OpenArguments:OpenClaim")
+		return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs42deleg.OpenArguments:OpenClaim")
 	}
 	if err = codec.Resize(d, &v.OpenClaim, int(n4), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.OpenArguments:OpenClaim")
@@ -8316,13 +7952,12 @@ func (v *OpenArguments) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 	n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n5)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs42deleg.OpenArguments:CreateMode")
+		return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs42deleg.OpenArguments:CreateMode")
 	}
 	if err = codec.Resize(d, &v.CreateMode, int(n5), 4, off); err != nil {
 		return 0, codec.In(err, "nfs42deleg.OpenArguments:CreateMode")
 	}
-	off = codec.GetWords(b, off, v.CreateMode)
-	return off, nil
+	return codec.GetWords(b, off, v.CreateMode), nil
 }
 func (v *OpenArguments) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -8370,7 +8005,6 @@ func (v *OpenArgsShareAccess) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenArgsShareAccess) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
 func (v *OpenArgsShareAccess) ResetXDR()                      { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsShareAccess) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareAccess:"), v.XDRSize()))
@@ -8379,8 +8013,7 @@ func (v *OpenArgsShareAccess) PutXDR(e *xdr.Encoder, b []byte, off int) (int, er
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *OpenArgsShareAccess) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8391,8 +8024,7 @@ func (v *OpenArgsShareAccess) GetXDR(d *xdr.Decoder, b []byte, off int) (int, er
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42deleg.OpenArgsShareAccess:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_SHARE_DENY_NONE. Without a name, it is open_args_share_deny4(NUMBER).
@@ -8435,7 +8067,6 @@ func (v *OpenArgsShareDeny) AppendBinary(b []byte) ([]byte, error) { return code
 func (v *OpenArgsShareDeny) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *OpenArgsShareDeny) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsShareDeny) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareDeny:"), v.XDRSize()))
@@ -8444,8 +8075,7 @@ func (v *OpenArgsShareDeny) PutXDR(e *xdr.Encoder, b []byte, off int) (int, erro
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *OpenArgsShareDeny) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8456,8 +8086,7 @@ func (v *OpenArgsShareDeny) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42deleg.OpenArgsShareDeny:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_SHARE_ACCESS_WANT_ANY_DELEG. Without a name, it is open_args_share_access_want4(NUMBER).
@@ -8509,7 +8138,6 @@ func (v *OpenArgsShareAccessWant) AppendBinary(b []byte) ([]byte, error) {
 func (v *OpenArgsShareAccessWant) UnmarshalBinary(b []byte) error { return codec.All(codec.From(b, v)) }
 func (v *OpenArgsShareAccessWant) ResetXDR()                      { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsShareAccessWant) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsShareAccessWant:"), v.XDRSize()))
@@ -8518,8 +8146,7 @@ func (v *OpenArgsShareAccessWant) PutXDR(e *xdr.Encoder, b []byte, off int) (int
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *OpenArgsShareAccessWant) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8530,8 +8157,7 @@ func (v *OpenArgsShareAccessWant) GetXDR(d *xdr.Decoder, b []byte, off int) (int
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42deleg.OpenArgsShareAccessWant:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_OPEN_CLAIM_NULL. Without a name, it is open_args_open_claim4(NUMBER).
@@ -8576,7 +8202,6 @@ func (v *OpenArgsClaim) AppendBinary(b []byte) ([]byte, error) { return codec.Ou
 func (v *OpenArgsClaim) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *OpenArgsClaim) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsClaim:"), v.XDRSize()))
@@ -8585,8 +8210,7 @@ func (v *OpenArgsClaim) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *OpenArgsClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8597,8 +8221,7 @@ func (v *OpenArgsClaim) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42deleg.OpenArgsClaim:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as OPEN_ARGS_CREATEMODE_UNCHECKED4. Without a name, it is open_args_createmode4(NUMBER).
@@ -8641,7 +8264,6 @@ func (v *OpenArgsCreateMode) AppendBinary(b []byte) ([]byte, error) { return cod
 func (v *OpenArgsCreateMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *OpenArgsCreateMode) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenArgsCreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenArgsCreateMode:"), v.XDRSize()))
@@ -8650,8 +8272,7 @@ func (v *OpenArgsCreateMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *OpenArgsCreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8662,8 +8283,7 @@ func (v *OpenArgsCreateMode) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42deleg.OpenArgsCreateMode:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as OPEN_DELEGATE_NONE. Without a name, it is open_delegation_type4(NUMBER).
@@ -8707,7 +8327,6 @@ func (v *OpenDelegationType) AppendBinary(b []byte) ([]byte, error) { return cod
 func (v *OpenDelegationType) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *OpenDelegationType) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegationType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42deleg.OpenDelegationType:"), v.XDRSize()))
@@ -8716,8 +8335,7 @@ func (v *OpenDelegationType) PutXDR(e *xdr.Encoder, b []byte, off int) (int, err
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *OpenDelegationType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -8728,8 +8346,7 @@ func (v *OpenDelegationType) GetXDR(d *xdr.Decoder, b []byte, off int) (int, err
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42deleg.OpenDelegationType:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -8769,7 +8386,6 @@ func (v *OpenDelegation) ResetXDR() {
 }
 func (v OpenDelegation) String() string { return text.String(&v, "open_delegation4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.DelegationType {
 	case OpenDelegationTypeNone:
@@ -8779,11 +8395,8 @@ func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err e
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.DelegationType))
 		off += 4
 	case OpenDelegationTypeRead, OpenDelegationTypeReadAttrsDeleg:
-		if uint64(len(v.Read.Permissions.Who)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.Read.Permissions.Who)), math.MaxUint32, "nfs42deleg.OpenDelegation:Read.Permissions.Who"))
-		}
-		if codec.Lacks(b, off, 40+xdr.Padded(len(v.Read.Permissions.Who))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Read.Permissions.Who)) > math.MaxUint32 || codec.Lacks(b, off, 40+xdr.Padded(len(v.Read.Permissions.Who))) {
+			return v.failXDR(e, codec.OverOrFull(off+36, len(v.Read.Permissions.Who), math.MaxUint32, "nfs42deleg.OpenDelegation:Read.Permissions.Who"))
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.DelegationType))
@@ -8794,8 +8407,7 @@ func (v *OpenDelegation) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err e
 		binary.BigEndian.PutUint32(w[28:32], uint32(v.Read.Permissions.Flag))
 		binary.BigEndian.PutUint32(w[32:36], uint32(v.Read.Permissions.AccessMask))
 		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.Read.Permissions.Who)))
-		off += 40
-		off = codec.PutOpaque(b, off, v.Read.Permissions.Who)
+		off = codec.PutOpaque(b, off+40, v.Read.Permissions.Who)
 	case OpenDelegationTypeWrite, OpenDelegationTypeWriteAttrsDeleg:
 		if v.Write == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42deleg.OpenDelegation:Write"))
@@ -8864,11 +8476,8 @@ func (v *OpenDelegation) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		v.Read.Permissions.AccessMask = nfs42.ACEMask(binary.BigEndian.Uint32(w[28:32]))
 		n := binary.BigEndian.Uint32(w[32:36])
 		off += 36
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42deleg.OpenDelegation:Read.Permissions.Who")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42deleg.OpenDelegation:Read.Permissions.Who")
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42deleg.OpenDelegation:Read.Permissions.Who")
 		}
 		v.Read.Permissions.Who = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))

@@ -647,22 +647,19 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Status) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "nfs42xattr.Status:")
 	}
 	*v = Status(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as OP_ACCESS. Without a name, it is nfs_opnum4(NUMBER).
@@ -722,7 +719,6 @@ func (v *Op) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.To(
 func (v *Op) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Op) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Op) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42xattr.Op:"), v.XDRSize()))
@@ -731,8 +727,7 @@ func (v *Op) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Op) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -743,8 +738,7 @@ func (v *Op) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42xattr.Op:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -758,7 +752,6 @@ func (v *DeviceError) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *DeviceError) ResetXDR()                             { *v = DeviceError{} }
 func (v DeviceError) String() string                         { return text.String(&v, "device_error4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.OpNum.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.OpNum)), 0, "nfs42xattr.DeviceError:OpNum"), v.XDRSize()))
@@ -770,8 +763,7 @@ func (v *DeviceError) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	*(*[16]byte)(w[0:16]) = v.DeviceID
 	binary.BigEndian.PutUint32(w[16:20], uint32(v.Status))
 	binary.BigEndian.PutUint32(w[20:24], uint32(v.OpNum))
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 24) {
@@ -785,8 +777,7 @@ func (v *DeviceError) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(enum)), 0, "nfs42xattr.DeviceError:OpNum")
 	}
 	v.OpNum = enum
-	off += 24
-	return off, nil
+	return off + 24, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -804,13 +795,9 @@ func (v *LayoutErrorArgs) ResetXDR() {
 }
 func (v LayoutErrorArgs) String() string { return text.String(&v, "LAYOUTERROR4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LayoutErrorArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Errors)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Errors)), math.MaxUint32, "nfs42xattr.LayoutErrorArgs:Errors"))
-	}
-	if codec.Lacks(b, off, 36) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Errors)) > math.MaxUint32 || codec.Lacks(b, off, 36) {
+		return v.failXDR(e, codec.OverOrFull(off+32, len(v.Errors), math.MaxUint32, "nfs42xattr.LayoutErrorArgs:Errors"))
 	}
 	w := b[off : off+36 : off+36]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Offset))
@@ -848,7 +835,7 @@ func (v *LayoutErrorArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	n := binary.BigEndian.Uint32(w[32:36])
 	off += 36
 	if uint64(n)*24 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/24, "nfs42xattr.LayoutErrorArgs:Errors")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 24, "nfs42xattr.LayoutErrorArgs:Errors")
 	}
 	if err = codec.Resize(d, &v.Errors, int(n), 24, off); err != nil {
 		return 0, codec.In(err, "nfs42xattr.LayoutErrorArgs:Errors")
@@ -1659,7 +1646,6 @@ func (v *ArgOp) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Op {
 	case OpAccess:
@@ -1719,17 +1705,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[12]byte)(w[8:20]) = v.DelegReturn.DelegStateID.Other
 		off += 20
 	case OpGetAttr:
-		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.GetAttr.AttrRequest)), math.MaxUint32, "nfs42xattr.ArgOp:GetAttr.AttrRequest")
-		}
-		if codec.Lacks(b, off, 8+4*len(v.GetAttr.AttrRequest)) {
-			return 0, codec.Full()
+		if uint64(len(v.GetAttr.AttrRequest)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.GetAttr.AttrRequest)) {
+			return 0, codec.OverOrFull(off+4, len(v.GetAttr.AttrRequest), math.MaxUint32, "nfs42xattr.ArgOp:GetAttr.AttrRequest")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.GetAttr.AttrRequest)))
-		off += 8
-		off = codec.PutWords(b, off, v.GetAttr.AttrRequest)
+		off = codec.PutWords(b, off+8, v.GetAttr.AttrRequest)
 	case OpGetFH:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -1737,17 +1719,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(v.Op))
 		off += 4
 	case OpLink:
-		if uint64(len(v.Link.NewName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Link.NewName)), math.MaxUint32, "nfs42xattr.ArgOp:Link.NewName")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Link.NewName))) {
-			return 0, codec.Full()
+		if uint64(len(v.Link.NewName)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Link.NewName))) {
+			return 0, codec.OverOrFull(off+4, len(v.Link.NewName), math.MaxUint32, "nfs42xattr.ArgOp:Link.NewName")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Link.NewName)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Link.NewName)
+		off = codec.PutOpaque(b, off+8, v.Link.NewName)
 	case OpLock:
 		if v.Lock == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Lock")
@@ -1767,11 +1745,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.LockT.LockType.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.LockT.LockType)), 0, "nfs42xattr.ArgOp:LockT.LockType")
 		}
-		if len(v.LockT.Owner.Owner) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.LockT.Owner.Owner)), 1024, "nfs42xattr.ArgOp:LockT.Owner.Owner")
-		}
-		if codec.Lacks(b, off, 36+xdr.Padded(len(v.LockT.Owner.Owner))) {
-			return 0, codec.Full()
+		if len(v.LockT.Owner.Owner) > 1024 || codec.Lacks(b, off, 36+xdr.Padded(len(v.LockT.Owner.Owner))) {
+			return 0, codec.OverOrFull(off+32, len(v.LockT.Owner.Owner), 1024, "nfs42xattr.ArgOp:LockT.Owner.Owner")
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -1780,8 +1755,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint64(w[16:24], uint64(v.LockT.Length))
 		binary.BigEndian.PutUint64(w[24:32], uint64(v.LockT.Owner.ClientID))
 		binary.BigEndian.PutUint32(w[32:36], uint32(len(v.LockT.Owner.Owner)))
-		off += 36
-		off = codec.PutOpaque(b, off, v.LockT.Owner.Owner)
+		off = codec.PutOpaque(b, off+36, v.LockT.Owner.Owner)
 	case OpLockU:
 		if v.LockU == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:LockU")
@@ -1805,17 +1779,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.Lookup == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Lookup")
 		}
-		if uint64(len(v.Lookup.ObjName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Lookup.ObjName)), math.MaxUint32, "nfs42xattr.ArgOp:Lookup.ObjName")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Lookup.ObjName))) {
-			return 0, codec.Full()
+		if uint64(len(v.Lookup.ObjName)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Lookup.ObjName))) {
+			return 0, codec.OverOrFull(off+4, len(v.Lookup.ObjName), math.MaxUint32, "nfs42xattr.ArgOp:Lookup.ObjName")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Lookup.ObjName)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Lookup.ObjName)
+		off = codec.PutOpaque(b, off+8, v.Lookup.ObjName)
 	case OpLookupP:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -1827,22 +1797,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Nverify")
 		}
 		if uint64(len(v.Nverify.ObjAttributes.AttrMask)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Nverify.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrMask")
+			return 0, codec.OverOrFull(off+4, len(v.Nverify.ObjAttributes.AttrMask), math.MaxUint32, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrMask")
 		}
-		if uint64(len(v.Nverify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Nverify.ObjAttributes.AttrMask)+8, uint64(len(v.Nverify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 12+4*len(v.Nverify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Nverify.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
+		if uint64(len(v.Nverify.ObjAttributes.AttrVals)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.Nverify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Nverify.ObjAttributes.AttrVals))) {
+			return 0, codec.OverOrFull(off+4*len(v.Nverify.ObjAttributes.AttrMask)+8, len(v.Nverify.ObjAttributes.AttrVals), math.MaxUint32, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrVals")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Nverify.ObjAttributes.AttrMask)))
-		off += 8
-		off = codec.PutWords(b, off, v.Nverify.ObjAttributes.AttrMask)
+		off = codec.PutWords(b, off+8, v.Nverify.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Nverify.ObjAttributes.AttrVals)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.Nverify.ObjAttributes.AttrVals)
+		off = codec.PutOpaque(b, off+4, v.Nverify.ObjAttributes.AttrVals)
 	case OpOpen:
 		if v.Open == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Open")
@@ -1895,17 +1860,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.PutFH == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:PutFH")
 		}
-		if len(v.PutFH.Object) > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.PutFH.Object)), 128, "nfs42xattr.ArgOp:PutFH.Object")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.PutFH.Object))) {
-			return 0, codec.Full()
+		if len(v.PutFH.Object) > 128 || codec.Lacks(b, off, 8+xdr.Padded(len(v.PutFH.Object))) {
+			return 0, codec.OverOrFull(off+4, len(v.PutFH.Object), 128, "nfs42xattr.ArgOp:PutFH.Object")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.PutFH.Object)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.PutFH.Object)
+		off = codec.PutOpaque(b, off+8, v.PutFH.Object)
 	case OpPutPubFH:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -1936,11 +1897,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.ReadDir == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:ReadDir")
 		}
-		if uint64(len(v.ReadDir.AttrRequest)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.ReadDir.AttrRequest)), math.MaxUint32, "nfs42xattr.ArgOp:ReadDir.AttrRequest")
-		}
-		if codec.Lacks(b, off, 32+4*len(v.ReadDir.AttrRequest)) {
-			return 0, codec.Full()
+		if uint64(len(v.ReadDir.AttrRequest)) > math.MaxUint32 || codec.Lacks(b, off, 32+4*len(v.ReadDir.AttrRequest)) {
+			return 0, codec.OverOrFull(off+28, len(v.ReadDir.AttrRequest), math.MaxUint32, "nfs42xattr.ArgOp:ReadDir.AttrRequest")
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -1949,8 +1907,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.ReadDir.DirCount))
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.ReadDir.MaxCount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.ReadDir.AttrRequest)))
-		off += 32
-		off = codec.PutWords(b, off, v.ReadDir.AttrRequest)
+		off = codec.PutWords(b, off+32, v.ReadDir.AttrRequest)
 	case OpReadLink:
 		if codec.Lacks(b, off, 4) {
 			return 0, codec.Full()
@@ -1961,38 +1918,29 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.Remove == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Remove")
 		}
-		if uint64(len(v.Remove.Target)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Remove.Target)), math.MaxUint32, "nfs42xattr.ArgOp:Remove.Target")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Remove.Target))) {
-			return 0, codec.Full()
+		if uint64(len(v.Remove.Target)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Remove.Target))) {
+			return 0, codec.OverOrFull(off+4, len(v.Remove.Target), math.MaxUint32, "nfs42xattr.ArgOp:Remove.Target")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Remove.Target)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Remove.Target)
+		off = codec.PutOpaque(b, off+8, v.Remove.Target)
 	case OpRename:
 		if v.Rename == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Rename")
 		}
 		if uint64(len(v.Rename.OldName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Rename.OldName)), math.MaxUint32, "nfs42xattr.ArgOp:Rename.OldName")
+			return 0, codec.OverOrFull(off+4, len(v.Rename.OldName), math.MaxUint32, "nfs42xattr.ArgOp:Rename.OldName")
 		}
-		if uint64(len(v.Rename.NewName)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Rename.OldName))+8, uint64(len(v.Rename.NewName)), math.MaxUint32, "nfs42xattr.ArgOp:Rename.NewName")
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.Rename.OldName))+xdr.Padded(len(v.Rename.NewName))) {
-			return 0, codec.Full()
+		if uint64(len(v.Rename.NewName)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Rename.OldName))+xdr.Padded(len(v.Rename.NewName))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(v.Rename.OldName))+8, len(v.Rename.NewName), math.MaxUint32, "nfs42xattr.ArgOp:Rename.NewName")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Rename.OldName)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Rename.OldName)
+		off = codec.PutOpaque(b, off+8, v.Rename.OldName)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Rename.NewName)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.Rename.NewName)
+		off = codec.PutOpaque(b, off+4, v.Rename.NewName)
 	case OpRenew:
 		if codec.Lacks(b, off, 12) {
 			return 0, codec.Full()
@@ -2017,40 +1965,31 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.SecInfo == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:SecInfo")
 		}
-		if uint64(len(v.SecInfo.Name)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SecInfo.Name)), math.MaxUint32, "nfs42xattr.ArgOp:SecInfo.Name")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.SecInfo.Name))) {
-			return 0, codec.Full()
+		if uint64(len(v.SecInfo.Name)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.SecInfo.Name))) {
+			return 0, codec.OverOrFull(off+4, len(v.SecInfo.Name), math.MaxUint32, "nfs42xattr.ArgOp:SecInfo.Name")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SecInfo.Name)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.SecInfo.Name)
+		off = codec.PutOpaque(b, off+8, v.SecInfo.Name)
 	case OpSetAttr:
 		if v.SetAttr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:SetAttr")
 		}
 		if uint64(len(v.SetAttr.ObjAttributes.AttrMask)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+20, uint64(len(v.SetAttr.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrMask")
+			return 0, codec.OverOrFull(off+20, len(v.SetAttr.ObjAttributes.AttrMask), math.MaxUint32, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrMask")
 		}
-		if uint64(len(v.SetAttr.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.SetAttr.ObjAttributes.AttrMask)+24, uint64(len(v.SetAttr.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 28+4*len(v.SetAttr.ObjAttributes.AttrMask)+xdr.Padded(len(v.SetAttr.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
+		if uint64(len(v.SetAttr.ObjAttributes.AttrVals)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(v.SetAttr.ObjAttributes.AttrMask)+xdr.Padded(len(v.SetAttr.ObjAttributes.AttrVals))) {
+			return 0, codec.OverOrFull(off+4*len(v.SetAttr.ObjAttributes.AttrMask)+24, len(v.SetAttr.ObjAttributes.AttrVals), math.MaxUint32, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrVals")
 		}
 		w := b[off : off+24 : off+24]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], v.SetAttr.StateID.SeqID)
 		*(*[12]byte)(w[8:20]) = v.SetAttr.StateID.Other
 		binary.BigEndian.PutUint32(w[20:24], uint32(len(v.SetAttr.ObjAttributes.AttrMask)))
-		off += 24
-		off = codec.PutWords(b, off, v.SetAttr.ObjAttributes.AttrMask)
+		off = codec.PutWords(b, off+24, v.SetAttr.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SetAttr.ObjAttributes.AttrVals)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.SetAttr.ObjAttributes.AttrVals)
+		off = codec.PutOpaque(b, off+4, v.SetAttr.ObjAttributes.AttrVals)
 	case OpSetClientID:
 		if v.SetClientID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:SetClientID")
@@ -2080,22 +2019,17 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Verify")
 		}
 		if uint64(len(v.Verify.ObjAttributes.AttrMask)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Verify.ObjAttributes.AttrMask)), math.MaxUint32, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrMask")
+			return 0, codec.OverOrFull(off+4, len(v.Verify.ObjAttributes.AttrMask), math.MaxUint32, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrMask")
 		}
-		if uint64(len(v.Verify.ObjAttributes.AttrVals)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4*len(v.Verify.ObjAttributes.AttrMask)+8, uint64(len(v.Verify.ObjAttributes.AttrVals)), math.MaxUint32, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrVals")
-		}
-		if codec.Lacks(b, off, 12+4*len(v.Verify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Verify.ObjAttributes.AttrVals))) {
-			return 0, codec.Full()
+		if uint64(len(v.Verify.ObjAttributes.AttrVals)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.Verify.ObjAttributes.AttrMask)+xdr.Padded(len(v.Verify.ObjAttributes.AttrVals))) {
+			return 0, codec.OverOrFull(off+4*len(v.Verify.ObjAttributes.AttrMask)+8, len(v.Verify.ObjAttributes.AttrVals), math.MaxUint32, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrVals")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Verify.ObjAttributes.AttrMask)))
-		off += 8
-		off = codec.PutWords(b, off, v.Verify.ObjAttributes.AttrMask)
+		off = codec.PutWords(b, off+8, v.Verify.ObjAttributes.AttrMask)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Verify.ObjAttributes.AttrVals)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.Verify.ObjAttributes.AttrVals)
+		off = codec.PutOpaque(b, off+4, v.Verify.ObjAttributes.AttrVals)
 	case OpWrite:
 		if v.Write == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:Write")
@@ -2103,11 +2037,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.Write.Stable.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+28, uint64(uint32(v.Write.Stable)), 0, "nfs42xattr.ArgOp:Write.Stable")
 		}
-		if uint64(len(v.Write.Data)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+32, uint64(len(v.Write.Data)), math.MaxUint32, "nfs42xattr.ArgOp:Write.Data")
-		}
-		if codec.Lacks(b, off, 36) {
-			return 0, codec.Full()
+		if uint64(len(v.Write.Data)) > math.MaxUint32 || codec.Lacks(b, off, 36) {
+			return 0, codec.OverOrFull(off+32, len(v.Write.Data), math.MaxUint32, "nfs42xattr.ArgOp:Write.Data")
 		}
 		w := b[off : off+36 : off+36]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2129,18 +2060,14 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.ReleaseLockOwner == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:ReleaseLockOwner")
 		}
-		if len(v.ReleaseLockOwner.LockOwner.Owner) > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.ReleaseLockOwner.LockOwner.Owner)), 1024, "nfs42xattr.ArgOp:ReleaseLockOwner.LockOwner.Owner")
-		}
-		if codec.Lacks(b, off, 16+xdr.Padded(len(v.ReleaseLockOwner.LockOwner.Owner))) {
-			return 0, codec.Full()
+		if len(v.ReleaseLockOwner.LockOwner.Owner) > 1024 || codec.Lacks(b, off, 16+xdr.Padded(len(v.ReleaseLockOwner.LockOwner.Owner))) {
+			return 0, codec.OverOrFull(off+12, len(v.ReleaseLockOwner.LockOwner.Owner), 1024, "nfs42xattr.ArgOp:ReleaseLockOwner.LockOwner.Owner")
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint64(w[4:12], uint64(v.ReleaseLockOwner.LockOwner.ClientID))
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(v.ReleaseLockOwner.LockOwner.Owner)))
-		off += 16
-		off = codec.PutOpaque(b, off, v.ReleaseLockOwner.LockOwner.Owner)
+		off = codec.PutOpaque(b, off+16, v.ReleaseLockOwner.LockOwner.Owner)
 	case OpBackchannelCtl:
 		if v.BackchannelCtl == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:BackchannelCtl")
@@ -2235,11 +2162,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.GetDeviceInfo.LayoutType.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.GetDeviceInfo.LayoutType)), 0, "nfs42xattr.ArgOp:GetDeviceInfo.LayoutType")
 		}
-		if uint64(len(v.GetDeviceInfo.NotifyTypes)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+28, uint64(len(v.GetDeviceInfo.NotifyTypes)), math.MaxUint32, "nfs42xattr.ArgOp:GetDeviceInfo.NotifyTypes")
-		}
-		if codec.Lacks(b, off, 32+4*len(v.GetDeviceInfo.NotifyTypes)) {
-			return 0, codec.Full()
+		if uint64(len(v.GetDeviceInfo.NotifyTypes)) > math.MaxUint32 || codec.Lacks(b, off, 32+4*len(v.GetDeviceInfo.NotifyTypes)) {
+			return 0, codec.OverOrFull(off+28, len(v.GetDeviceInfo.NotifyTypes), math.MaxUint32, "nfs42xattr.ArgOp:GetDeviceInfo.NotifyTypes")
 		}
 		w := b[off : off+32 : off+32]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2247,8 +2171,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[20:24], uint32(v.GetDeviceInfo.LayoutType))
 		binary.BigEndian.PutUint32(w[24:28], uint32(v.GetDeviceInfo.MaxCount))
 		binary.BigEndian.PutUint32(w[28:32], uint32(len(v.GetDeviceInfo.NotifyTypes)))
-		off += 32
-		off = codec.PutWords(b, off, v.GetDeviceInfo.NotifyTypes)
+		off = codec.PutWords(b, off+32, v.GetDeviceInfo.NotifyTypes)
 	case OpGetDeviceList:
 		if v.GetDeviceList == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:GetDeviceList")
@@ -2356,31 +2279,23 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:SetSSV")
 		}
 		if uint64(len(v.SetSSV.SSV)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SetSSV.SSV)), math.MaxUint32, "nfs42xattr.ArgOp:SetSSV.SSV")
+			return 0, codec.OverOrFull(off+4, len(v.SetSSV.SSV), math.MaxUint32, "nfs42xattr.ArgOp:SetSSV.SSV")
 		}
-		if uint64(len(v.SetSSV.Digest)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.SetSSV.SSV))+8, uint64(len(v.SetSSV.Digest)), math.MaxUint32, "nfs42xattr.ArgOp:SetSSV.Digest")
-		}
-		if codec.Lacks(b, off, 12+xdr.Padded(len(v.SetSSV.SSV))+xdr.Padded(len(v.SetSSV.Digest))) {
-			return 0, codec.Full()
+		if uint64(len(v.SetSSV.Digest)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.SetSSV.SSV))+xdr.Padded(len(v.SetSSV.Digest))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(v.SetSSV.SSV))+8, len(v.SetSSV.Digest), math.MaxUint32, "nfs42xattr.ArgOp:SetSSV.Digest")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SetSSV.SSV)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.SetSSV.SSV)
+		off = codec.PutOpaque(b, off+8, v.SetSSV.SSV)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SetSSV.Digest)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.SetSSV.Digest)
+		off = codec.PutOpaque(b, off+4, v.SetSSV.Digest)
 	case OpTestStateID:
 		if v.TestStateID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:TestStateID")
 		}
-		if uint64(len(v.TestStateID.StateIDs)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.TestStateID.StateIDs)), math.MaxUint32, "nfs42xattr.ArgOp:TestStateID.StateIDs")
-		}
-		if codec.Lacks(b, off, 8) {
-			return 0, codec.Full()
+		if uint64(len(v.TestStateID.StateIDs)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+			return 0, codec.OverOrFull(off+4, len(v.TestStateID.StateIDs), math.MaxUint32, "nfs42xattr.ArgOp:TestStateID.StateIDs")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2486,11 +2401,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.IOAdvise == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:IOAdvise")
 		}
-		if uint64(len(v.IOAdvise.Hints)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.IOAdvise.Hints)), math.MaxUint32, "nfs42xattr.ArgOp:IOAdvise.Hints")
-		}
-		if codec.Lacks(b, off, 40+4*len(v.IOAdvise.Hints)) {
-			return 0, codec.Full()
+		if uint64(len(v.IOAdvise.Hints)) > math.MaxUint32 || codec.Lacks(b, off, 40+4*len(v.IOAdvise.Hints)) {
+			return 0, codec.OverOrFull(off+36, len(v.IOAdvise.Hints), math.MaxUint32, "nfs42xattr.ArgOp:IOAdvise.Hints")
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2499,17 +2411,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint64(w[20:28], uint64(v.IOAdvise.Offset))
 		binary.BigEndian.PutUint64(w[28:36], uint64(v.IOAdvise.Count))
 		binary.BigEndian.PutUint32(w[36:40], uint32(len(v.IOAdvise.Hints)))
-		off += 40
-		off = codec.PutWords(b, off, v.IOAdvise.Hints)
+		off = codec.PutWords(b, off+40, v.IOAdvise.Hints)
 	case OpLayoutError:
 		if v.LayoutError == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:LayoutError")
 		}
-		if uint64(len(v.LayoutError.Errors)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+36, uint64(len(v.LayoutError.Errors)), math.MaxUint32, "nfs42xattr.ArgOp:LayoutError.Errors")
-		}
-		if codec.Lacks(b, off, 40) {
-			return 0, codec.Full()
+		if uint64(len(v.LayoutError.Errors)) > math.MaxUint32 || codec.Lacks(b, off, 40) {
+			return 0, codec.OverOrFull(off+36, len(v.LayoutError.Errors), math.MaxUint32, "nfs42xattr.ArgOp:LayoutError.Errors")
 		}
 		w := b[off : off+40 : off+40]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2541,11 +2449,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.LayoutStats.LayoutUpdate.Type.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+84, uint64(uint32(v.LayoutStats.LayoutUpdate.Type)), 0, "nfs42xattr.ArgOp:LayoutStats.LayoutUpdate.Type")
 		}
-		if uint64(len(v.LayoutStats.LayoutUpdate.Body)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+88, uint64(len(v.LayoutStats.LayoutUpdate.Body)), math.MaxUint32, "nfs42xattr.ArgOp:LayoutStats.LayoutUpdate.Body")
-		}
-		if codec.Lacks(b, off, 92+xdr.Padded(len(v.LayoutStats.LayoutUpdate.Body))) {
-			return 0, codec.Full()
+		if uint64(len(v.LayoutStats.LayoutUpdate.Body)) > math.MaxUint32 || codec.Lacks(b, off, 92+xdr.Padded(len(v.LayoutStats.LayoutUpdate.Body))) {
+			return 0, codec.OverOrFull(off+88, len(v.LayoutStats.LayoutUpdate.Body), math.MaxUint32, "nfs42xattr.ArgOp:LayoutStats.LayoutUpdate.Body")
 		}
 		w := b[off : off+92 : off+92]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2560,8 +2465,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		*(*[16]byte)(w[68:84]) = v.LayoutStats.DeviceID
 		binary.BigEndian.PutUint32(w[84:88], uint32(v.LayoutStats.LayoutUpdate.Type))
 		binary.BigEndian.PutUint32(w[88:92], uint32(len(v.LayoutStats.LayoutUpdate.Body)))
-		off += 92
-		off = codec.PutOpaque(b, off, v.LayoutStats.LayoutUpdate.Body)
+		off = codec.PutOpaque(b, off+92, v.LayoutStats.LayoutUpdate.Body)
 	case OpOffloadCancel:
 		if v.OffloadCancel == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:OffloadCancel")
@@ -2624,11 +2528,8 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if !v.WriteSame.Stable.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off+20, uint64(uint32(v.WriteSame.Stable)), 0, "nfs42xattr.ArgOp:WriteSame.Stable")
 		}
-		if uint64(len(v.WriteSame.Adb.Pattern)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+68, uint64(len(v.WriteSame.Adb.Pattern)), math.MaxUint32, "nfs42xattr.ArgOp:WriteSame.Adb.Pattern")
-		}
-		if codec.Lacks(b, off, 72+xdr.Padded(len(v.WriteSame.Adb.Pattern))) {
-			return 0, codec.Full()
+		if uint64(len(v.WriteSame.Adb.Pattern)) > math.MaxUint32 || codec.Lacks(b, off, 72+xdr.Padded(len(v.WriteSame.Adb.Pattern))) {
+			return 0, codec.OverOrFull(off+68, len(v.WriteSame.Adb.Pattern), math.MaxUint32, "nfs42xattr.ArgOp:WriteSame.Adb.Pattern")
 		}
 		w := b[off : off+72 : off+72]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
@@ -2642,8 +2543,7 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		binary.BigEndian.PutUint32(w[56:60], uint32(v.WriteSame.Adb.BlockNum))
 		binary.BigEndian.PutUint64(w[60:68], uint64(v.WriteSame.Adb.ReloffPattern))
 		binary.BigEndian.PutUint32(w[68:72], uint32(len(v.WriteSame.Adb.Pattern)))
-		off += 72
-		off = codec.PutOpaque(b, off, v.WriteSame.Adb.Pattern)
+		off = codec.PutOpaque(b, off+72, v.WriteSame.Adb.Pattern)
 	case OpClone:
 		if v.CloneRange == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:CloneRange")
@@ -2671,17 +2571,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.GetXattr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:GetXattr")
 		}
-		if uint64(len(v.GetXattr.Name)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.GetXattr.Name)), math.MaxUint32, "nfs42xattr.ArgOp:GetXattr.Name")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.GetXattr.Name))) {
-			return 0, codec.Full()
+		if uint64(len(v.GetXattr.Name)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.GetXattr.Name))) {
+			return 0, codec.OverOrFull(off+4, len(v.GetXattr.Name), math.MaxUint32, "nfs42xattr.ArgOp:GetXattr.Name")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.GetXattr.Name)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.GetXattr.Name)
+		off = codec.PutOpaque(b, off+8, v.GetXattr.Name)
 	case OpSetXattr:
 		if v.SetXattr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:SetXattr")
@@ -2690,23 +2586,18 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			return 0, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.SetXattr.Option)), 0, "nfs42xattr.ArgOp:SetXattr.Option")
 		}
 		if uint64(len(v.SetXattr.Key)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.SetXattr.Key)), math.MaxUint32, "nfs42xattr.ArgOp:SetXattr.Key")
+			return 0, codec.OverOrFull(off+8, len(v.SetXattr.Key), math.MaxUint32, "nfs42xattr.ArgOp:SetXattr.Key")
 		}
-		if uint64(len(v.SetXattr.Value)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.SetXattr.Key))+12, uint64(len(v.SetXattr.Value)), math.MaxUint32, "nfs42xattr.ArgOp:SetXattr.Value")
-		}
-		if codec.Lacks(b, off, 16+xdr.Padded(len(v.SetXattr.Key))+xdr.Padded(len(v.SetXattr.Value))) {
-			return 0, codec.Full()
+		if uint64(len(v.SetXattr.Value)) > math.MaxUint32 || codec.Lacks(b, off, 16+xdr.Padded(len(v.SetXattr.Key))+xdr.Padded(len(v.SetXattr.Value))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(v.SetXattr.Key))+12, len(v.SetXattr.Value), math.MaxUint32, "nfs42xattr.ArgOp:SetXattr.Value")
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.SetXattr.Option))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SetXattr.Key)))
-		off += 12
-		off = codec.PutOpaque(b, off, v.SetXattr.Key)
+		off = codec.PutOpaque(b, off+12, v.SetXattr.Key)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SetXattr.Value)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.SetXattr.Value)
+		off = codec.PutOpaque(b, off+4, v.SetXattr.Value)
 	case OpListXattrs:
 		if v.ListXattrs == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:ListXattrs")
@@ -2723,17 +2614,13 @@ func (v *ArgOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.RemoveXattr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ArgOp:RemoveXattr")
 		}
-		if uint64(len(v.RemoveXattr.Name)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.RemoveXattr.Name)), math.MaxUint32, "nfs42xattr.ArgOp:RemoveXattr.Name")
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.RemoveXattr.Name))) {
-			return 0, codec.Full()
+		if uint64(len(v.RemoveXattr.Name)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.RemoveXattr.Name))) {
+			return 0, codec.OverOrFull(off+4, len(v.RemoveXattr.Name), math.MaxUint32, "nfs42xattr.ArgOp:RemoveXattr.Name")
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.RemoveXattr.Name)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.RemoveXattr.Name)
+		off = codec.PutOpaque(b, off+8, v.RemoveXattr.Name)
 	default:
 		if !v.Op.Valid() {
 			return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Op)), 0, "nfs42xattr.ArgOp:Op")
@@ -3055,7 +2942,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:GetAttr.AttrRequest")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42xattr.ArgOp:GetAttr.AttrRequest")
 		}
 		if err = codec.Resize(d, &v.GetAttr.AttrRequest, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:GetAttr.AttrRequest")
@@ -3068,11 +2955,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42xattr.ArgOp:Link.NewName")
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42xattr.ArgOp:Link.NewName")
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42xattr.ArgOp:Link.NewName")
 		}
 		v.Link.NewName = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -3101,14 +2985,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.LockT.Owner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[20:28]))
 		n3 := binary.BigEndian.Uint32(w[28:32])
 		off += 32
-		if n3 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 1024, "nfs42xattr.ArgOp:LockT.Owner.Owner")
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "nfs42xattr.ArgOp:LockT.Owner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "nfs42xattr.ArgOp:LockT.Owner.Owner")
+		if n3 > 1024 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 1024, "nfs42xattr.ArgOp:LockT.Owner.Owner")
 		}
 		v.LockT.Owner.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -3140,11 +3018,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42xattr.ArgOp:Lookup.ObjName")
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42xattr.ArgOp:Lookup.ObjName")
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, math.MaxUint32, "nfs42xattr.ArgOp:Lookup.ObjName")
 		}
 		v.Lookup.ObjName = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -3159,7 +3034,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrMask")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrMask")
 		}
 		if err = codec.Resize(d, &v.Nverify.ObjAttributes.AttrMask, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrMask")
@@ -3170,11 +3045,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrVals")
+		if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs42xattr.ArgOp:Nverify.ObjAttributes.AttrVals")
 		}
 		v.Nverify.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 		off += xdr.Padded(int(n6))
@@ -3230,14 +3102,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n7 > 128 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 128, "nfs42xattr.ArgOp:PutFH.Object")
-		}
-		if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs42xattr.ArgOp:PutFH.Object")
-		}
-		if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs42xattr.ArgOp:PutFH.Object")
+		if n7 > 128 || (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n7, 128, "nfs42xattr.ArgOp:PutFH.Object")
 		}
 		v.PutFH.Object = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 		off += xdr.Padded(int(n7))
@@ -3271,7 +3137,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n8 := binary.BigEndian.Uint32(w[24:28])
 		off += 28
 		if uint64(n8)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:ReadDir.AttrRequest")
+			return 0, codec.BadCount(b, off, n8, math.MaxUint32, 4, "nfs42xattr.ArgOp:ReadDir.AttrRequest")
 		}
 		if err = codec.Resize(d, &v.ReadDir.AttrRequest, int(n8), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:ReadDir.AttrRequest")
@@ -3287,11 +3153,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs42xattr.ArgOp:Remove.Target")
-		}
-		if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs42xattr.ArgOp:Remove.Target")
+		if (uint64(n9)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n9, math.MaxUint32, "nfs42xattr.ArgOp:Remove.Target")
 		}
 		v.Remove.Target = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 		off += xdr.Padded(int(n9))
@@ -3304,11 +3167,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs42xattr.ArgOp:Rename.OldName")
-		}
-		if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs42xattr.ArgOp:Rename.OldName")
+		if (uint64(n10)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n10, math.MaxUint32, "nfs42xattr.ArgOp:Rename.OldName")
 		}
 		v.Rename.OldName = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 		off += xdr.Padded(int(n10))
@@ -3317,11 +3177,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs42xattr.ArgOp:Rename.NewName")
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs42xattr.ArgOp:Rename.NewName")
+		if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs42xattr.ArgOp:Rename.NewName")
 		}
 		v.Rename.NewName = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
@@ -3342,11 +3199,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs42xattr.ArgOp:SecInfo.Name")
-		}
-		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs42xattr.ArgOp:SecInfo.Name")
+		if (uint64(n12)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n12, math.MaxUint32, "nfs42xattr.ArgOp:SecInfo.Name")
 		}
 		v.SecInfo.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 		off += xdr.Padded(int(n12))
@@ -3363,7 +3217,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n13 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n13)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n13), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrMask")
+			return 0, codec.BadCount(b, off, n13, math.MaxUint32, 4, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrMask")
 		}
 		if err = codec.Resize(d, &v.SetAttr.ObjAttributes.AttrMask, int(n13), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrMask")
@@ -3374,11 +3228,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n14 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n14)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n14)), "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n14), codec.PadBits(b, off, int(n14)), 0, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrVals")
+		if (uint64(n14)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n14)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n14, math.MaxUint32, "nfs42xattr.ArgOp:SetAttr.ObjAttributes.AttrVals")
 		}
 		v.SetAttr.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n14):off+int(n14)])
 		off += xdr.Padded(int(n14))
@@ -3410,7 +3261,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n15 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n15)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n15), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrMask")
+			return 0, codec.BadCount(b, off, n15, math.MaxUint32, 4, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrMask")
 		}
 		if err = codec.Resize(d, &v.Verify.ObjAttributes.AttrMask, int(n15), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrMask")
@@ -3421,11 +3272,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n16 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n16)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n16)), "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrVals")
-		}
-		if !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n16), codec.PadBits(b, off, int(n16)), 0, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrVals")
+		if (uint64(n16)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n16)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n16, math.MaxUint32, "nfs42xattr.ArgOp:Verify.ObjAttributes.AttrVals")
 		}
 		v.Verify.ObjAttributes.AttrVals = codec.Bytes(d, b[off:off+int(n16):off+int(n16)])
 		off += xdr.Padded(int(n16))
@@ -3458,11 +3306,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		if ok {
 			v.Write.Data = data
 		} else {
-			if (uint64(n17)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n17)), "nfs42xattr.ArgOp:Write.Data")
-			}
-			if !codec.ZeroPad(b, off, int(n17)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n17), codec.PadBits(b, off, int(n17)), 0, "nfs42xattr.ArgOp:Write.Data")
+			if (uint64(n17)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n17)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n17, math.MaxUint32, "nfs42xattr.ArgOp:Write.Data")
 			}
 			v.Write.Data = codec.Bytes(d, b[off:off+int(n17):off+int(n17)])
 			off += xdr.Padded(int(n17))
@@ -3478,14 +3323,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.ReleaseLockOwner.LockOwner.ClientID = nfs42.ClientID(binary.BigEndian.Uint64(w[0:8]))
 		n18 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if n18 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n18), 1024, "nfs42xattr.ArgOp:ReleaseLockOwner.LockOwner.Owner")
-		}
-		if (uint64(n18)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n18)), "nfs42xattr.ArgOp:ReleaseLockOwner.LockOwner.Owner")
-		}
-		if !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n18), codec.PadBits(b, off, int(n18)), 0, "nfs42xattr.ArgOp:ReleaseLockOwner.LockOwner.Owner")
+		if n18 > 1024 || (uint64(n18)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n18)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n18, 1024, "nfs42xattr.ArgOp:ReleaseLockOwner.LockOwner.Owner")
 		}
 		v.ReleaseLockOwner.LockOwner.Owner = codec.Bytes(d, b[off:off+int(n18):off+int(n18)])
 		off += xdr.Padded(int(n18))
@@ -3575,7 +3414,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n19 := binary.BigEndian.Uint32(w[24:28])
 		off += 28
 		if uint64(n19)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n19), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:GetDeviceInfo.NotifyTypes")
+			return 0, codec.BadCount(b, off, n19, math.MaxUint32, 4, "nfs42xattr.ArgOp:GetDeviceInfo.NotifyTypes")
 		}
 		if err = codec.Resize(d, &v.GetDeviceInfo.NotifyTypes, int(n19), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:GetDeviceInfo.NotifyTypes")
@@ -3699,11 +3538,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n20 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n20)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n20)), "nfs42xattr.ArgOp:SetSSV.SSV")
-		}
-		if !codec.ZeroPad(b, off, int(n20)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n20), codec.PadBits(b, off, int(n20)), 0, "nfs42xattr.ArgOp:SetSSV.SSV")
+		if (uint64(n20)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n20)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n20, math.MaxUint32, "nfs42xattr.ArgOp:SetSSV.SSV")
 		}
 		v.SetSSV.SSV = codec.Bytes(d, b[off:off+int(n20):off+int(n20)])
 		off += xdr.Padded(int(n20))
@@ -3712,11 +3548,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n21 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n21)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n21)), "nfs42xattr.ArgOp:SetSSV.Digest")
-		}
-		if !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n21), codec.PadBits(b, off, int(n21)), 0, "nfs42xattr.ArgOp:SetSSV.Digest")
+		if (uint64(n21)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n21)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n21, math.MaxUint32, "nfs42xattr.ArgOp:SetSSV.Digest")
 		}
 		v.SetSSV.Digest = codec.Bytes(d, b[off:off+int(n21):off+int(n21)])
 		off += xdr.Padded(int(n21))
@@ -3730,7 +3563,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n22 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n22)*16 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n22), uint64(len(b)-off)/16, "nfs42xattr.ArgOp:TestStateID.StateIDs")
+			return 0, codec.BadCount(b, off, n22, math.MaxUint32, 16, "nfs42xattr.ArgOp:TestStateID.StateIDs")
 		}
 		if err = codec.Resize(d, &v.TestStateID.StateIDs, int(n22), 16, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:TestStateID.StateIDs")
@@ -3829,7 +3662,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n23 := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if uint64(n23)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n23), uint64(len(b)-off)/4, "nfs42xattr.ArgOp:IOAdvise.Hints")
+			return 0, codec.BadCount(b, off, n23, math.MaxUint32, 4, "nfs42xattr.ArgOp:IOAdvise.Hints")
 		}
 		if err = codec.Resize(d, &v.IOAdvise.Hints, int(n23), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:IOAdvise.Hints")
@@ -3850,7 +3683,7 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n24 := binary.BigEndian.Uint32(w[32:36])
 		off += 36
 		if uint64(n24)*24 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n24), uint64(len(b)-off)/24, "nfs42xattr.ArgOp:LayoutError.Errors")
+			return 0, codec.BadCount(b, off, n24, math.MaxUint32, 24, "nfs42xattr.ArgOp:LayoutError.Errors")
 		}
 		if err = codec.Resize(d, &v.LayoutError.Errors, int(n24), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ArgOp:LayoutError.Errors")
@@ -3892,11 +3725,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.LayoutStats.LayoutUpdate.Type = enum13
 		n25 := binary.BigEndian.Uint32(w[84:88])
 		off += 88
-		if (uint64(n25)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n25)), "nfs42xattr.ArgOp:LayoutStats.LayoutUpdate.Body")
-		}
-		if !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n25), codec.PadBits(b, off, int(n25)), 0, "nfs42xattr.ArgOp:LayoutStats.LayoutUpdate.Body")
+		if (uint64(n25)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n25)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n25, math.MaxUint32, "nfs42xattr.ArgOp:LayoutStats.LayoutUpdate.Body")
 		}
 		v.LayoutStats.LayoutUpdate.Body = codec.Bytes(d, b[off:off+int(n25):off+int(n25)])
 		off += xdr.Padded(int(n25))
@@ -3975,11 +3805,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.WriteSame.Adb.ReloffPattern = nfs42.Length(binary.BigEndian.Uint64(w[56:64]))
 		n26 := binary.BigEndian.Uint32(w[64:68])
 		off += 68
-		if (uint64(n26)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n26)), "nfs42xattr.ArgOp:WriteSame.Adb.Pattern")
-		}
-		if !codec.ZeroPad(b, off, int(n26)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n26), codec.PadBits(b, off, int(n26)), 0, "nfs42xattr.ArgOp:WriteSame.Adb.Pattern")
+		if (uint64(n26)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n26)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n26, math.MaxUint32, "nfs42xattr.ArgOp:WriteSame.Adb.Pattern")
 		}
 		v.WriteSame.Adb.Pattern = codec.Bytes(d, b[off:off+int(n26):off+int(n26)])
 		off += xdr.Padded(int(n26))
@@ -4009,11 +3836,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n27 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n27)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n27)), "nfs42xattr.ArgOp:GetXattr.Name")
-		}
-		if !codec.ZeroPad(b, off, int(n27)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n27), codec.PadBits(b, off, int(n27)), 0, "nfs42xattr.ArgOp:GetXattr.Name")
+		if (uint64(n27)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n27)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n27, math.MaxUint32, "nfs42xattr.ArgOp:GetXattr.Name")
 		}
 		v.GetXattr.Name = codec.Bytes(d, b[off:off+int(n27):off+int(n27)])
 		off += xdr.Padded(int(n27))
@@ -4032,11 +3856,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		v.SetXattr.Option = enum16
 		n28 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if (uint64(n28)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n28)), "nfs42xattr.ArgOp:SetXattr.Key")
-		}
-		if !codec.ZeroPad(b, off, int(n28)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n28), codec.PadBits(b, off, int(n28)), 0, "nfs42xattr.ArgOp:SetXattr.Key")
+		if (uint64(n28)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n28)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n28, math.MaxUint32, "nfs42xattr.ArgOp:SetXattr.Key")
 		}
 		v.SetXattr.Key = codec.Bytes(d, b[off:off+int(n28):off+int(n28)])
 		off += xdr.Padded(int(n28))
@@ -4045,11 +3866,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n29 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n29)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n29)), "nfs42xattr.ArgOp:SetXattr.Value")
-		}
-		if !codec.ZeroPad(b, off, int(n29)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n29), codec.PadBits(b, off, int(n29)), 0, "nfs42xattr.ArgOp:SetXattr.Value")
+		if (uint64(n29)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n29)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n29, math.MaxUint32, "nfs42xattr.ArgOp:SetXattr.Value")
 		}
 		v.SetXattr.Value = codec.Bytes(d, b[off:off+int(n29):off+int(n29)])
 		off += xdr.Padded(int(n29))
@@ -4073,11 +3891,8 @@ func (v *ArgOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n30 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n30)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n30)), "nfs42xattr.ArgOp:RemoveXattr.Name")
-		}
-		if !codec.ZeroPad(b, off, int(n30)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n30), codec.PadBits(b, off, int(n30)), 0, "nfs42xattr.ArgOp:RemoveXattr.Name")
+		if (uint64(n30)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n30)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n30, math.MaxUint32, "nfs42xattr.ArgOp:RemoveXattr.Name")
 		}
 		v.RemoveXattr.Name = codec.Bytes(d, b[off:off+int(n30):off+int(n30)])
 		off += xdr.Padded(int(n30))
@@ -5016,7 +4831,6 @@ func (v *ResOp) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	switch v.Op {
 	case OpAccess:
@@ -5362,18 +5176,14 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		if v.SetAttr == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ResOp:SetAttr")
 		}
-		if uint64(len(v.SetAttr.AttrsSet)) > math.MaxUint32 {
-			return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.SetAttr.AttrsSet)), math.MaxUint32, "nfs42xattr.ResOp:SetAttr.AttrsSet")
-		}
-		if codec.Lacks(b, off, 12+4*len(v.SetAttr.AttrsSet)) {
-			return 0, codec.Full()
+		if uint64(len(v.SetAttr.AttrsSet)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.SetAttr.AttrsSet)) {
+			return 0, codec.OverOrFull(off+8, len(v.SetAttr.AttrsSet), math.MaxUint32, "nfs42xattr.ResOp:SetAttr.AttrsSet")
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Op))
 		binary.BigEndian.PutUint32(w[4:8], uint32(v.SetAttr.Status))
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.SetAttr.AttrsSet)))
-		off += 12
-		off = codec.PutWords(b, off, v.SetAttr.AttrsSet)
+		off = codec.PutWords(b, off+12, v.SetAttr.AttrsSet)
 	case OpSetClientID:
 		if v.SetClientID == nil {
 			return 0, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs42xattr.ResOp:SetClientID")
@@ -5828,15 +5638,11 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		off += 8
 		switch v.GetXattr.Status {
 		case StatusOK:
-			if uint64(len(v.GetXattr.Value)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.GetXattr.Value)), math.MaxUint32, "nfs42xattr.ResOp:GetXattr.Value")
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(v.GetXattr.Value))) {
-				return 0, codec.Full()
+			if uint64(len(v.GetXattr.Value)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(v.GetXattr.Value))) {
+				return 0, codec.OverOrFull(off, len(v.GetXattr.Value), math.MaxUint32, "nfs42xattr.ResOp:GetXattr.Value")
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.GetXattr.Value)))
-			off += 4
-			off = codec.PutOpaque(b, off, v.GetXattr.Value)
+			off = codec.PutOpaque(b, off+4, v.GetXattr.Value)
 		default:
 		}
 	case OpSetXattr:
@@ -5875,11 +5681,8 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 		off += 8
 		switch v.ListXattrs.Status {
 		case StatusOK:
-			if uint64(len(v.ListXattrs.OK.Names)) > math.MaxUint32 {
-				return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ListXattrs.OK.Names)), math.MaxUint32, "nfs42xattr.ResOp:ListXattrs.OK.Names")
-			}
-			if codec.Lacks(b, off, 12) {
-				return 0, codec.Full()
+			if uint64(len(v.ListXattrs.OK.Names)) > math.MaxUint32 || codec.Lacks(b, off, 12) {
+				return 0, codec.OverOrFull(off+8, len(v.ListXattrs.OK.Names), math.MaxUint32, "nfs42xattr.ResOp:ListXattrs.OK.Names")
 			}
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint64(w[0:8], uint64(v.ListXattrs.OK.Cookie))
@@ -5887,15 +5690,11 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 			off += 12
 			s := v.ListXattrs.OK.Names
 			for i := range s {
-				if uint64(len(s[i])) > math.MaxUint32 {
-					return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42xattr.ResOp:ListXattrs.OK.Names[]", i)
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-					return 0, codec.Full()
+				if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+					return 0, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs42xattr.ResOp:ListXattrs.OK.Names[]", i)
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-				off += 4
-				off = codec.PutOpaque(b, off, s[i])
+				off = codec.PutOpaque(b, off+4, s[i])
 			}
 			if codec.Lacks(b, off, 4) {
 				return 0, codec.Full()
@@ -6461,7 +6260,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		n := binary.BigEndian.Uint32(w[4:8])
 		off += 8
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42xattr.ResOp:SetAttr.AttrsSet")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42xattr.ResOp:SetAttr.AttrsSet")
 		}
 		if err = codec.Resize(d, &v.SetAttr.AttrsSet, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ResOp:SetAttr.AttrsSet")
@@ -6788,11 +6587,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42xattr.ResOp:GetXattr.Value")
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42xattr.ResOp:GetXattr.Value")
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42xattr.ResOp:GetXattr.Value")
 			}
 			v.GetXattr.Value = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
@@ -6860,7 +6656,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			n3 := binary.BigEndian.Uint32(w[8:12])
 			off += 12
 			if uint64(n3)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs42xattr.ResOp:ListXattrs.OK.Names")
+				return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs42xattr.ResOp:ListXattrs.OK.Names")
 			}
 			if err = codec.Resize(d, &v.ListXattrs.OK.Names, int(n3), 24, off); err != nil {
 				return 0, codec.In(err, "nfs42xattr.ResOp:ListXattrs.OK.Names")
@@ -6872,11 +6668,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				}
 				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs42xattr.ResOp:ListXattrs.OK.Names[]", i)
-				}
-				if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs42xattr.ResOp:ListXattrs.OK.Names[]", i)
+				if (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.BadOpaque(b, off, n4, math.MaxUint32, "nfs42xattr.ResOp:ListXattrs.OK.Names[]", i)
 				}
 				s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 				off += xdr.Padded(int(n4))
@@ -6973,16 +6766,12 @@ func (v *CompoundArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	if off, err = codec.PutCounted(b, off, v.Tag, math.MaxUint32); err != nil {
 		return 0, codec.In(err, "nfs42xattr.CompoundArgs:Tag")
 	}
-	if uint64(len(v.ArgArray)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.ArgArray)), math.MaxUint32, "nfs42xattr.CompoundArgs:ArgArray")
-	}
-	if codec.Lacks(b, off, 8) {
-		return 0, codec.Full()
+	if uint64(len(v.ArgArray)) > math.MaxUint32 || codec.Lacks(b, off, 8) {
+		return 0, codec.OverOrFull(off+4, len(v.ArgArray), math.MaxUint32, "nfs42xattr.CompoundArgs:ArgArray")
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.MinorVersion)
@@ -7009,7 +6798,7 @@ func (v *CompoundArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err err
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42xattr.CompoundArgs:ArgArray")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42xattr.CompoundArgs:ArgArray")
 	}
 	if err = codec.Resize(d, &v.ArgArray, int(n), 592, off); err != nil {
 		return 0, codec.In(err, "nfs42xattr.CompoundArgs:ArgArray")
@@ -7062,17 +6851,13 @@ func (v *CompoundRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (_ int, err error) {
 	off, fault := codec.At(nil, "nfs42xattr.CompoundRes:Status").In(codec.PutWord(b, off, uint32(v.Status)))
 	if off, fault = codec.At(fault, "nfs42xattr.CompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
 		return 0, fault
 	}
-	if uint64(len(v.ResArray)) > math.MaxUint32 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.ResArray)), math.MaxUint32, "nfs42xattr.CompoundRes:ResArray")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
+	if uint64(len(v.ResArray)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return 0, codec.OverOrFull(off, len(v.ResArray), math.MaxUint32, "nfs42xattr.CompoundRes:ResArray")
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ResArray)))
 	off += 4
@@ -7096,7 +6881,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "nfs42xattr.CompoundRes:ResArray")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 8, "nfs42xattr.CompoundRes:ResArray")
 	}
 	if err = codec.Resize(d, &v.ResArray, int(n), 672, off); err != nil {
 		return 0, codec.In(err, "nfs42xattr.CompoundRes:ResArray")
@@ -7121,18 +6906,12 @@ func (v *XattrValue) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *XattrValue) ResetXDR()                             { *v = nil }
 func (v XattrValue) String() string                         { return text.String(&v, "xattrvalue4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *XattrValue) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs42xattr.XattrValue:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "nfs42xattr.XattrValue:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *XattrValue) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -7140,15 +6919,11 @@ func (v *XattrValue) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42xattr.XattrValue:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42xattr.XattrValue:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42xattr.XattrValue:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -7161,18 +6936,12 @@ func (v *GetXattrArgs) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *GetXattrArgs) ResetXDR()                             { *v = GetXattrArgs{} }
 func (v GetXattrArgs) String() string                         { return text.String(&v, "GETXATTR4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Name)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs42xattr.GetXattrArgs:Name"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Name)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Name), math.MaxUint32, "nfs42xattr.GetXattrArgs:Name"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Name)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Name), nil
 }
 func (v *GetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -7180,15 +6949,11 @@ func (v *GetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42xattr.GetXattrArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42xattr.GetXattrArgs:Name")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42xattr.GetXattrArgs:Name")
 	}
 	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -7209,21 +6974,16 @@ func (v *GetXattrRes) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *GetXattrRes) ResetXDR()                             { *v = GetXattrRes{} }
 func (v GetXattrRes) String() string                         { return text.String(&v, "GETXATTR4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GetXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case StatusOK:
-		if uint64(len(v.Value)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Value)), math.MaxUint32, "nfs42xattr.GetXattrRes:Value"))
-		}
-		if codec.Lacks(b, off, 8+xdr.Padded(len(v.Value))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.Value)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Value))) {
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.Value), math.MaxUint32, "nfs42xattr.GetXattrRes:Value"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Value)))
-		off += 8
-		off = codec.PutOpaque(b, off, v.Value)
+		off = codec.PutOpaque(b, off+8, v.Value)
 	default:
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -7255,11 +7015,8 @@ func (v *GetXattrRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42xattr.GetXattrRes:Value")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42xattr.GetXattrRes:Value")
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42xattr.GetXattrRes:Value")
 		}
 		v.Value = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -7310,7 +7067,6 @@ func (v *SetXattrOption) AppendBinary(b []byte) ([]byte, error) { return codec.O
 func (v *SetXattrOption) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *SetXattrOption) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetXattrOption) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs42xattr.SetXattrOption:"), v.XDRSize()))
@@ -7319,8 +7075,7 @@ func (v *SetXattrOption) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *SetXattrOption) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -7331,8 +7086,7 @@ func (v *SetXattrOption) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs42xattr.SetXattrOption:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -7345,29 +7099,22 @@ func (v *SetXattrArgs) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *SetXattrArgs) ResetXDR()                             { *v = SetXattrArgs{} }
 func (v SetXattrArgs) String() string                         { return text.String(&v, "SETXATTR4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Option.Valid() {
 		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Option)), 0, "nfs42xattr.SetXattrArgs:Option"))
 	}
 	if uint64(len(v.Key)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.Key)), math.MaxUint32, "nfs42xattr.SetXattrArgs:Key"))
+		return v.failXDR(e, codec.OverOrFull(off+4, len(v.Key), math.MaxUint32, "nfs42xattr.SetXattrArgs:Key"))
 	}
-	if uint64(len(v.Value)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Key))+8, uint64(len(v.Value)), math.MaxUint32, "nfs42xattr.SetXattrArgs:Value"))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.Key))+xdr.Padded(len(v.Value))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Value)) > math.MaxUint32 || codec.Lacks(b, off, 12+xdr.Padded(len(v.Key))+xdr.Padded(len(v.Value))) {
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.Key))+8, len(v.Value), math.MaxUint32, "nfs42xattr.SetXattrArgs:Value"))
 	}
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Option))
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Key)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Key)
+	off = codec.PutOpaque(b, off+8, v.Key)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Value)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Value)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Value), nil
 }
 func (v *SetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
@@ -7381,11 +7128,8 @@ func (v *SetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Option = enum
 	n := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42xattr.SetXattrArgs:Key")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42xattr.SetXattrArgs:Key")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42xattr.SetXattrArgs:Key")
 	}
 	v.Key = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -7394,15 +7138,11 @@ func (v *SetXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42xattr.SetXattrArgs:Value")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42xattr.SetXattrArgs:Value")
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42xattr.SetXattrArgs:Value")
 	}
 	v.Value = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
+	return off + xdr.Padded(int(n2)), nil
 }
 func (v *SetXattrArgs) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -7427,7 +7167,6 @@ func (v *SetXattrRes) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *SetXattrRes) ResetXDR()                             { *v = SetXattrRes{} }
 func (v SetXattrRes) String() string                         { return text.String(&v, "SETXATTR4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SetXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case StatusOK:
@@ -7497,7 +7236,6 @@ func (v *ListXattrsArgs) UnmarshalBinary(b []byte) error        { return codec.A
 func (v *ListXattrsArgs) ResetXDR()                             { *v = ListXattrsArgs{} }
 func (v ListXattrsArgs) String() string                         { return text.String(&v, "LISTXATTRS4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ListXattrsArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -7505,8 +7243,7 @@ func (v *ListXattrsArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
 	binary.BigEndian.PutUint32(w[8:12], uint32(v.MaxCount))
-	off += 12
-	return off, nil
+	return off + 12, nil
 }
 func (v *ListXattrsArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -7515,8 +7252,7 @@ func (v *ListXattrsArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) 
 	w := b[off : off+12 : off+12]
 	v.Cookie = nfs42.Cookie(binary.BigEndian.Uint64(w[0:8]))
 	v.MaxCount = nfs42.Count(binary.BigEndian.Uint32(w[8:12]))
-	off += 12
-	return off, nil
+	return off + 12, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -7539,13 +7275,9 @@ func (v *ListXattrsResOK) ResetXDR() {
 }
 func (v ListXattrsResOK) String() string { return text.String(&v, "LISTXATTRS4resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ListXattrsResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Names)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.Names)), math.MaxUint32, "nfs42xattr.ListXattrsResOK:Names"))
-	}
-	if codec.Lacks(b, off, 12) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Names)) > math.MaxUint32 || codec.Lacks(b, off, 12) {
+		return v.failXDR(e, codec.OverOrFull(off+8, len(v.Names), math.MaxUint32, "nfs42xattr.ListXattrsResOK:Names"))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Cookie))
@@ -7553,22 +7285,17 @@ func (v *ListXattrsResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	off += 12
 	s := v.Names
 	for i := range s {
-		if uint64(len(s[i])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42xattr.ListXattrsResOK:Names[]", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+			return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs42xattr.ListXattrsResOK:Names[]", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-		off += 4
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+4, s[i])
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(v.EOF))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ListXattrsResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 12) {
@@ -7579,7 +7306,7 @@ func (v *ListXattrsResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42xattr.ListXattrsResOK:Names")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42xattr.ListXattrsResOK:Names")
 	}
 	if err = codec.Resize(d, &v.Names, int(n), 24, off); err != nil {
 		return 0, codec.In(err, "nfs42xattr.ListXattrsResOK:Names")
@@ -7591,11 +7318,8 @@ func (v *ListXattrsResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42xattr.ListXattrsResOK:Names[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42xattr.ListXattrsResOK:Names[]", i)
+		if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42xattr.ListXattrsResOK:Names[]", i)
 		}
 		s[i] = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -7608,8 +7332,7 @@ func (v *ListXattrsResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs42xattr.ListXattrsResOK:EOF")
 	}
 	v.EOF = word != 0
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *ListXattrsResOK) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -7643,15 +7366,11 @@ func (v *ListXattrsRes) ResetXDR() {
 }
 func (v ListXattrsRes) String() string { return text.String(&v, "LISTXATTRS4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ListXattrsRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case StatusOK:
-		if uint64(len(v.OK.Names)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.OK.Names)), math.MaxUint32, "nfs42xattr.ListXattrsRes:OK.Names"))
-		}
-		if codec.Lacks(b, off, 16) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.OK.Names)) > math.MaxUint32 || codec.Lacks(b, off, 16) {
+			return v.failXDR(e, codec.OverOrFull(off+12, len(v.OK.Names), math.MaxUint32, "nfs42xattr.ListXattrsRes:OK.Names"))
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.Status))
@@ -7660,15 +7379,11 @@ func (v *ListXattrsRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		off += 16
 		s := v.OK.Names
 		for i := range s {
-			if uint64(len(s[i])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs42xattr.ListXattrsRes:OK.Names[]", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs42xattr.ListXattrsRes:OK.Names[]", i))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-			off += 4
-			off = codec.PutOpaque(b, off, s[i])
+			off = codec.PutOpaque(b, off+4, s[i])
 		}
 		if codec.Lacks(b, off, 4) {
 			return v.failXDR(e, codec.Full())
@@ -7709,7 +7424,7 @@ func (v *ListXattrsRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs42xattr.ListXattrsRes:OK.Names")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs42xattr.ListXattrsRes:OK.Names")
 		}
 		if err = codec.Resize(d, &v.OK.Names, int(n), 24, off); err != nil {
 			return 0, codec.In(err, "nfs42xattr.ListXattrsRes:OK.Names")
@@ -7721,11 +7436,8 @@ func (v *ListXattrsRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			}
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs42xattr.ListXattrsRes:OK.Names[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs42xattr.ListXattrsRes:OK.Names[]", i)
+			if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs42xattr.ListXattrsRes:OK.Names[]", i)
 			}
 			s[i] = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 			off += xdr.Padded(int(n2))
@@ -7757,18 +7469,12 @@ func (v *RemoveXattrArgs) UnmarshalBinary(b []byte) error        { return codec.
 func (v *RemoveXattrArgs) ResetXDR()                             { *v = RemoveXattrArgs{} }
 func (v RemoveXattrArgs) String() string                         { return text.String(&v, "REMOVEXATTR4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveXattrArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Name)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Name)), math.MaxUint32, "nfs42xattr.RemoveXattrArgs:Name"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Name)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(v.Name))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Name), math.MaxUint32, "nfs42xattr.RemoveXattrArgs:Name"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Name)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Name), nil
 }
 func (v *RemoveXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -7776,15 +7482,11 @@ func (v *RemoveXattrArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs42xattr.RemoveXattrArgs:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs42xattr.RemoveXattrArgs:Name")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs42xattr.RemoveXattrArgs:Name")
 	}
 	v.Name = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -7806,7 +7508,6 @@ func (v *RemoveXattrRes) UnmarshalBinary(b []byte) error        { return codec.A
 func (v *RemoveXattrRes) ResetXDR()                             { *v = RemoveXattrRes{} }
 func (v RemoveXattrRes) String() string                         { return text.String(&v, "REMOVEXATTR4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *RemoveXattrRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case StatusOK:
@@ -7875,14 +7576,12 @@ func (v *FattrXattrSupport) AppendBinary(b []byte) ([]byte, error) { return code
 func (v *FattrXattrSupport) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *FattrXattrSupport) ResetXDR()                             { *v = false }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *FattrXattrSupport) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], codec.Word(bool(*v)))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *FattrXattrSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -7893,8 +7592,7 @@ func (v *FattrXattrSupport) GetXDR(d *xdr.Decoder, b []byte, off int) (int, erro
 		return 0, codec.Fail(xdr.CodeBool, off, uint64(word), 1, "nfs42xattr.FattrXattrSupport:")
 	}
 	*v = word != 0
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // The items that the upper-layer binding makes eligible for reduction (RFC 8166 §6.1).

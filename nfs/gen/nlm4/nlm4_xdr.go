@@ -231,7 +231,6 @@ func (v *Stat) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Stat) ResetXDR()                             { *v = Stat{} }
 func (v Stat) String() string                         { return text.String(&v, "nlm4_stat") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Stat) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Stat:Stat").End(codec.PutEnum(b, off, v.Stat))
 }
@@ -253,7 +252,6 @@ func (v *Res) UnmarshalBinary(b []byte) error        { return codec.All(codec.Fr
 func (v *Res) ResetXDR()                             { *v = Res{} }
 func (v Res) String() string                         { return text.String(&v, "nlm4_res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Res) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Res:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	return codec.At(fault, "nlm4.Res:Stat.Stat").End(codec.PutEnum(b, off, v.Stat.Stat))
@@ -285,7 +283,6 @@ func (v *TestReply) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *TestReply) ResetXDR()                             { *v = TestReply{} }
 func (v TestReply) String() string                         { return text.String(&v, "nlm4_testrply") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TestReply) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.TestReply:Stat").In(codec.PutEnum(b, off, v.Stat))
 	switch v.Stat {
@@ -329,7 +326,6 @@ func (v *TestRes) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *TestRes) ResetXDR()                             { *v = TestRes{} }
 func (v TestRes) String() string                         { return text.String(&v, "nlm4_testres") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TestRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.TestRes:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	return codec.At(fault, "nlm4.TestRes:Stat").End(v.Stat.PutXDR(nil, b, off))
@@ -353,7 +349,6 @@ func (v *LockArgs) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *LockArgs) ResetXDR()                             { *v = LockArgs{} }
 func (v LockArgs) String() string                         { return text.String(&v, "nlm4_lockargs") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *LockArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.LockArgs:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	off, fault = codec.At(fault, "nlm4.LockArgs:Block").In(codec.PutWord(b, off, codec.Word(v.Block)))
@@ -385,7 +380,6 @@ func (v *CancelArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *CancelArgs) ResetXDR()                             { *v = CancelArgs{} }
 func (v CancelArgs) String() string                         { return text.String(&v, "nlm4_cancargs") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CancelArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.CancelArgs:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	off, fault = codec.At(fault, "nlm4.CancelArgs:Block").In(codec.PutWord(b, off, codec.Word(v.Block)))
@@ -413,7 +407,6 @@ func (v *TestArgs) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *TestArgs) ResetXDR()                             { *v = TestArgs{} }
 func (v TestArgs) String() string                         { return text.String(&v, "nlm4_testargs") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *TestArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.TestArgs:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	off, fault = codec.At(fault, "nlm4.TestArgs:Exclusive").In(codec.PutWord(b, off, codec.Word(v.Exclusive)))
@@ -439,7 +432,6 @@ func (v *UnlockArgs) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *UnlockArgs) ResetXDR()                             { *v = UnlockArgs{} }
 func (v UnlockArgs) String() string                         { return text.String(&v, "nlm4_unlockargs") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UnlockArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.UnlockArgs:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	return codec.At(fault, "nlm4.UnlockArgs:Lock").End(v.Lock.PutXDR(nil, b, off))
@@ -463,7 +455,6 @@ func (v *ShareArgs) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *ShareArgs) ResetXDR()                             { *v = ShareArgs{} }
 func (v ShareArgs) String() string                         { return text.String(&v, "nlm4_shareargs") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.ShareArgs:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	off, fault = codec.At(fault, "nlm4.ShareArgs:Share").In(v.Share.PutXDR(nil, b, off))
@@ -489,7 +480,6 @@ func (v *ShareRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ShareRes) ResetXDR()                             { *v = ShareRes{} }
 func (v ShareRes) String() string                         { return text.String(&v, "nlm4_shareres") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.ShareRes:Cookie").In(codec.PutCounted(b, off, v.Cookie, 1024))
 	off, fault = codec.At(fault, "nlm4.ShareRes:Stat").In(codec.PutEnum(b, off, v.Stat))
@@ -515,7 +505,6 @@ func (v *Notify) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Notify) ResetXDR()                             { *v = Notify{} }
 func (v Notify) String() string                         { return text.String(&v, "nlm4_notify") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Notify) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Notify:Name").In(codec.PutCounted(b, off, v.Name, 1025))
 	return codec.At(fault, "nlm4.Notify:State").End(codec.PutWord(b, off, uint32(v.State)))
@@ -569,7 +558,6 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Status) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Status:").End(codec.PutEnum(b, off, *v))
 }
@@ -591,7 +579,6 @@ func (v *Holder) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Holder) ResetXDR()                             { *v = Holder{} }
 func (v Holder) String() string                         { return text.String(&v, "nlm4_holder") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Holder) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Holder:Exclusive").In(codec.PutWord(b, off, codec.Word(v.Exclusive)))
 	off, fault = codec.At(fault, "nlm4.Holder:SVID").In(codec.PutWord(b, off, uint32(v.SVID)))
@@ -623,7 +610,6 @@ func (v *Lock) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Lock) ResetXDR()                             { *v = Lock{} }
 func (v Lock) String() string                         { return text.String(&v, "nlm4_lock") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Lock) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Lock:CallerName").In(codec.PutCounted(b, off, v.CallerName, 1024))
 	off, fault = codec.At(fault, "nlm4.Lock:FH").In(codec.PutCounted(b, off, v.FH, 1024))
@@ -657,7 +643,6 @@ func (v *Share) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Share) ResetXDR()                             { *v = Share{} }
 func (v Share) String() string                         { return text.String(&v, "nlm4_share") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Share) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nlm4.Share:CallerName").In(codec.PutCounted(b, off, v.CallerName, 1024))
 	off, fault = codec.At(fault, "nlm4.Share:FH").In(codec.PutCounted(b, off, v.FH, 1024))
@@ -687,7 +672,6 @@ func (v *Object) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Object) ResetXDR()                             { *v = nil }
 func (v Object) String() string                         { return text.String(&v, "netobj") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Object) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.Object:").End(codec.PutCounted(b, off, *v, 1024))
 }
@@ -737,7 +721,6 @@ func (v *ShareMode) AppendBinary(b []byte) ([]byte, error) { return codec.Out(co
 func (v *ShareMode) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ShareMode) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareMode) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.ShareMode:").End(codec.PutEnum(b, off, *v))
 }
@@ -787,7 +770,6 @@ func (v *ShareAccess) AppendBinary(b []byte) ([]byte, error) { return codec.Out(
 func (v *ShareAccess) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *ShareAccess) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ShareAccess) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "nlm4.ShareAccess:").End(codec.PutEnum(b, off, *v))
 }

@@ -130,7 +130,6 @@ func (v *Proc) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.T
 func (v *Proc) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Proc) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "gss.Proc:"), v.XDRSize()))
@@ -139,8 +138,7 @@ func (v *Proc) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -151,8 +149,7 @@ func (v *Proc) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "gss.Proc:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // String returns the XDR name of v, such as rpc_gss_svc_none. Without a name, it is rpc_gss_service_t(NUMBER).
@@ -194,22 +191,19 @@ func (v *Service) AppendBinary(b []byte) ([]byte, error) { return codec.Out(code
 func (v *Service) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Service) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Service) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Service) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Short(b, off, 4, "gss.Service:")
 	}
 	*v = Service(binary.BigEndian.Uint32(b[off : off+4 : off+4]))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -222,25 +216,19 @@ func (v *CredV1) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *CredV1) ResetXDR()                             { *v = CredV1{} }
 func (v CredV1) String() string                         { return text.String(&v, "rpc_gss_cred_vers_1_t") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CredV1) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Proc.Valid() {
-		return v.failXDR(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "gss.CredV1:Proc"))
+		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(v.Proc)), 0, "gss.CredV1:Proc"), v.XDRSize()))
 	}
-	if uint64(len(v.Handle)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+12, uint64(len(v.Handle)), math.MaxUint32, "gss.CredV1:Handle"))
-	}
-	if codec.Lacks(b, off, 16+xdr.Padded(len(v.Handle))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Handle)) > math.MaxUint32 || codec.Lacks(b, off, 16+xdr.Padded(len(v.Handle))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+12, len(v.Handle), math.MaxUint32, "gss.CredV1:Handle"), v.XDRSize()))
 	}
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], uint32(v.Proc))
 	binary.BigEndian.PutUint32(w[4:8], v.Seq)
 	binary.BigEndian.PutUint32(w[8:12], uint32(v.Service))
 	binary.BigEndian.PutUint32(w[12:16], uint32(len(v.Handle)))
-	off += 16
-	off = codec.PutOpaque(b, off, v.Handle)
-	return off, nil
+	return codec.PutOpaque(b, off+16, v.Handle), nil
 }
 func (v *CredV1) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
@@ -256,18 +244,11 @@ func (v *CredV1) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Service = Service(binary.BigEndian.Uint32(w[8:12]))
 	n := binary.BigEndian.Uint32(w[12:16])
 	off += 16
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "gss.CredV1:Handle")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "gss.CredV1:Handle")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "gss.CredV1:Handle")
 	}
 	v.Handle = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
-}
-func (v *CredV1) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -287,18 +268,14 @@ func (v *Cred) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Cred) ResetXDR()                             { *v = Cred{} }
 func (v Cred) String() string                         { return text.String(&v, "rpc_gss_cred_t") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Cred) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Version {
 	case Version1:
 		if !v.V1.Proc.Valid() {
 			return v.failXDR(e, codec.Fail(xdr.CodeEnum, off+4, uint64(uint32(v.V1.Proc)), 0, "gss.Cred:V1.Proc"))
 		}
-		if uint64(len(v.V1.Handle)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+16, uint64(len(v.V1.Handle)), math.MaxUint32, "gss.Cred:V1.Handle"))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(v.V1.Handle))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.V1.Handle)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(v.V1.Handle))) {
+			return v.failXDR(e, codec.OverOrFull(off+16, len(v.V1.Handle), math.MaxUint32, "gss.Cred:V1.Handle"))
 		}
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.Version)
@@ -306,8 +283,7 @@ func (v *Cred) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		binary.BigEndian.PutUint32(w[8:12], v.V1.Seq)
 		binary.BigEndian.PutUint32(w[12:16], uint32(v.V1.Service))
 		binary.BigEndian.PutUint32(w[16:20], uint32(len(v.V1.Handle)))
-		off += 20
-		off = codec.PutOpaque(b, off, v.V1.Handle)
+		off = codec.PutOpaque(b, off+20, v.V1.Handle)
 	default:
 		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off, uint64(uint32(v.Version)), 0, "gss.Cred:Version"))
 	}
@@ -342,11 +318,8 @@ func (v *Cred) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		v.V1.Service = Service(binary.BigEndian.Uint32(w[8:12]))
 		n := binary.BigEndian.Uint32(w[12:16])
 		off += 16
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "gss.Cred:V1.Handle")
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "gss.Cred:V1.Handle")
+		if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "gss.Cred:V1.Handle")
 		}
 		v.V1.Handle = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -369,18 +342,12 @@ func (v *InitArg) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *InitArg) ResetXDR()                             { *v = InitArg{} }
 func (v InitArg) String() string                         { return text.String(&v, "rpc_gss_init_arg") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *InitArg) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Token)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Token)), math.MaxUint32, "gss.InitArg:Token"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Token))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Token)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(v.Token))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Token), math.MaxUint32, "gss.InitArg:Token"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Token)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Token)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Token), nil
 }
 func (v *InitArg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -388,15 +355,11 @@ func (v *InitArg) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "gss.InitArg:Token")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "gss.InitArg:Token")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "gss.InitArg:Token")
 	}
 	v.Token = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -409,28 +372,21 @@ func (v *InitRes) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *InitRes) ResetXDR()                             { *v = InitRes{} }
 func (v InitRes) String() string                         { return text.String(&v, "rpc_gss_init_res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *InitRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Handle)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Handle)), math.MaxUint32, "gss.InitRes:Handle"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Handle), math.MaxUint32, "gss.InitRes:Handle"), v.XDRSize()))
 	}
-	if uint64(len(v.Token)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Handle))+16, uint64(len(v.Token)), math.MaxUint32, "gss.InitRes:Token"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Handle))+xdr.Padded(len(v.Token))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Token)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(v.Handle))+xdr.Padded(len(v.Token))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+xdr.Padded(len(v.Handle))+16, len(v.Token), math.MaxUint32, "gss.InitRes:Token"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Handle)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Handle)
+	off = codec.PutOpaque(b, off+4, v.Handle)
 	w := b[off : off+16 : off+16]
 	binary.BigEndian.PutUint32(w[0:4], v.Major)
 	binary.BigEndian.PutUint32(w[4:8], v.Minor)
 	binary.BigEndian.PutUint32(w[8:12], v.SeqWindow)
 	binary.BigEndian.PutUint32(w[12:16], uint32(len(v.Token)))
-	off += 16
-	off = codec.PutOpaque(b, off, v.Token)
-	return off, nil
+	return codec.PutOpaque(b, off+16, v.Token), nil
 }
 func (v *InitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -438,11 +394,8 @@ func (v *InitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "gss.InitRes:Handle")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "gss.InitRes:Handle")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "gss.InitRes:Handle")
 	}
 	v.Handle = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -455,18 +408,11 @@ func (v *InitRes) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.SeqWindow = binary.BigEndian.Uint32(w[8:12])
 	n2 := binary.BigEndian.Uint32(w[12:16])
 	off += 16
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "gss.InitRes:Token")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "gss.InitRes:Token")
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "gss.InitRes:Token")
 	}
 	v.Token = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-func (v *InitRes) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + xdr.Padded(int(n2)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -479,24 +425,17 @@ func (v *IntegData) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *IntegData) ResetXDR()                             { *v = IntegData{} }
 func (v IntegData) String() string                         { return text.String(&v, "rpc_gss_integ_data") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *IntegData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Body)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body)), math.MaxUint32, "gss.IntegData:Body"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Body), math.MaxUint32, "gss.IntegData:Body"), v.XDRSize()))
 	}
-	if uint64(len(v.Checksum)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Body))+4, uint64(len(v.Checksum)), math.MaxUint32, "gss.IntegData:Checksum"))
-	}
-	if codec.Lacks(b, off, 8+xdr.Padded(len(v.Body))+xdr.Padded(len(v.Checksum))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Checksum)) > math.MaxUint32 || codec.Lacks(b, off, 8+xdr.Padded(len(v.Body))+xdr.Padded(len(v.Checksum))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+xdr.Padded(len(v.Body))+4, len(v.Checksum), math.MaxUint32, "gss.IntegData:Checksum"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Body)
+	off = codec.PutOpaque(b, off+4, v.Body)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Checksum)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Checksum)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Checksum), nil
 }
 func (v *IntegData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -504,11 +443,8 @@ func (v *IntegData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "gss.IntegData:Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "gss.IntegData:Body")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "gss.IntegData:Body")
 	}
 	v.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -517,18 +453,11 @@ func (v *IntegData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "gss.IntegData:Checksum")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "gss.IntegData:Checksum")
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "gss.IntegData:Checksum")
 	}
 	v.Checksum = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
-	off += xdr.Padded(int(n2))
-	return off, nil
-}
-func (v *IntegData) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + xdr.Padded(int(n2)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -541,18 +470,12 @@ func (v *PrivData) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *PrivData) ResetXDR()                             { *v = PrivData{} }
 func (v PrivData) String() string                         { return text.String(&v, "rpc_gss_priv_data") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PrivData) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(v.Body)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Body)), math.MaxUint32, "gss.PrivData:Body"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(v.Body))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(v.Body)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(v.Body))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Body), math.MaxUint32, "gss.PrivData:Body"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Body)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Body)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Body), nil
 }
 func (v *PrivData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -560,13 +483,9 @@ func (v *PrivData) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "gss.PrivData:Body")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "gss.PrivData:Body")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "gss.PrivData:Body")
 	}
 	v.Body = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }

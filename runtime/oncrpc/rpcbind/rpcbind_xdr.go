@@ -125,18 +125,12 @@ func (v *String) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *String) ResetXDR()                             { *v = nil }
 func (v String) String() string                         { return string(v) }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 255 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 255, "rpcbind.String:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(*v) > 255 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), 255, "rpcbind.String:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -144,18 +138,11 @@ func (v *String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.String:")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.String:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.String:")
+	if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.String:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -171,7 +158,6 @@ func (v *Done) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec.T
 func (v *Done) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Done) ResetXDR()                             { *v = false }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Done) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "rpcbind.Done:").End(codec.PutWord(b, off, codec.Word(bool(*v))))
 }
@@ -192,33 +178,25 @@ func (v *Mapping) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *Mapping) ResetXDR()                             { *v = Mapping{} }
 func (v Mapping) String() string                         { return text.String(&v, "rpcb") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.NetID) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.NetID)), 255, "rpcbind.Mapping:NetID"))
+		return v.failXDR(e, codec.OverOrFull(off+8, len(v.NetID), 255, "rpcbind.Mapping:NetID"))
 	}
 	if len(v.Addr) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+12, uint64(len(v.Addr)), 255, "rpcbind.Mapping:Addr"))
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.NetID))+12, len(v.Addr), 255, "rpcbind.Mapping:Addr"))
 	}
-	if len(v.Owner) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+16, uint64(len(v.Owner)), 255, "rpcbind.Mapping:Owner"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.Owner))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Owner) > 255 || codec.Lacks(b, off, 20+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.Owner))) {
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Addr))+16, len(v.Owner), 255, "rpcbind.Mapping:Owner"))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint32(w[0:4], v.Prog)
 	binary.BigEndian.PutUint32(w[4:8], v.Vers)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.NetID)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.NetID)
+	off = codec.PutOpaque(b, off+12, v.NetID)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Addr)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Addr)
+	off = codec.PutOpaque(b, off+4, v.Addr)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Owner)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Owner)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Owner), nil
 }
 func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -229,14 +207,8 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mapping:NetID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mapping:NetID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mapping:NetID")
+	if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.Mapping:NetID")
 	}
 	v.NetID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -245,14 +217,8 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n2 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mapping:Addr")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mapping:Addr")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mapping:Addr")
+	if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, 255, "rpcbind.Mapping:Addr")
 	}
 	v.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -261,18 +227,11 @@ func (v *Mapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n3 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mapping:Owner")
-	}
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mapping:Owner")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mapping:Owner")
+	if n3 > 255 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n3, 255, "rpcbind.Mapping:Owner")
 	}
 	v.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
-	off += xdr.Padded(int(n3))
-	return off, nil
+	return off + xdr.Padded(int(n3)), nil
 }
 func (v *Mapping) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -294,7 +253,6 @@ func (v *List) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *List) ResetXDR()                             { *v = (*v)[:0] }
 func (v List) String() string                         { return text.String(&v, "rpcb_list,node=0:rpcb_map") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *List) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcbind.List:"))
@@ -310,36 +268,29 @@ func (v *List) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 		if len(p.NetID) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(p.NetID)), 255, "rpcbind.List:[].NetID", i))
+			return v.failXDR(e, codec.OverOrFull(off+8, len(p.NetID), 255, "rpcbind.List:[].NetID", i))
 		}
 		if len(p.Addr) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+12, uint64(len(p.Addr)), 255, "rpcbind.List:[].Addr", i))
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.NetID))+12, len(p.Addr), 255, "rpcbind.List:[].Addr", i))
 		}
-		if len(p.Owner) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+16, uint64(len(p.Owner)), 255, "rpcbind.List:[].Owner", i))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
-			return v.failXDR(e, codec.Full())
+		if len(p.Owner) > 255 || codec.Lacks(b, off, 20+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+16, len(p.Owner), 255, "rpcbind.List:[].Owner", i))
 		}
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint32(w[0:4], p.Prog)
 		binary.BigEndian.PutUint32(w[4:8], p.Vers)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(p.NetID)))
-		off += 12
-		off = codec.PutOpaque(b, off, p.NetID)
+		off = codec.PutOpaque(b, off+12, p.NetID)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Addr)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Addr)
+		off = codec.PutOpaque(b, off+4, p.Addr)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Owner)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Owner)
+		off = codec.PutOpaque(b, off+4, p.Owner)
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -359,14 +310,8 @@ func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.Vers = binary.BigEndian.Uint32(w[4:8])
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.List:[].NetID", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.List:[].NetID", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.List:[].NetID", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.List:[].NetID", i)
 		}
 		p.NetID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -375,14 +320,8 @@ func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.List:[].Addr", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.List:[].Addr", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.List:[].Addr", i)
+		if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 255, "rpcbind.List:[].Addr", i)
 		}
 		p.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -391,14 +330,8 @@ func (v *List) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n3 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.List:[].Owner", i)
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.List:[].Owner", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.List:[].Owner", i)
+		if n3 > 255 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 255, "rpcbind.List:[].Owner", i)
 		}
 		p.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -438,43 +371,35 @@ func (v *Mappings) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *Mappings) ResetXDR()                             { *v = (*v)[:0] }
 func (v Mappings) String() string                         { return text.String(&v, "rpcb_list_ptr,node=0:rpcb_map") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Mappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
 		if len(p.NetID) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+12, uint64(len(p.NetID)), 255, "rpcbind.Mappings:[].NetID", i)
+			return 0, codec.OverOrFull(off+12, len(p.NetID), 255, "rpcbind.Mappings:[].NetID", i)
 		}
 		if len(p.Addr) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+16, uint64(len(p.Addr)), 255, "rpcbind.Mappings:[].Addr", i)
+			return 0, codec.OverOrFull(off+xdr.Padded(len(p.NetID))+16, len(p.Addr), 255, "rpcbind.Mappings:[].Addr", i)
 		}
-		if len(p.Owner) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+20, uint64(len(p.Owner)), 255, "rpcbind.Mappings:[].Owner", i)
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
-			return 0, codec.Full()
+		if len(p.Owner) > 255 || codec.Lacks(b, off, 24+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.Owner))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Addr))+20, len(p.Owner), 255, "rpcbind.Mappings:[].Owner", i)
 		}
 		w := b[off : off+16 : off+16]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], p.Prog)
 		binary.BigEndian.PutUint32(w[8:12], p.Vers)
 		binary.BigEndian.PutUint32(w[12:16], uint32(len(p.NetID)))
-		off += 16
-		off = codec.PutOpaque(b, off, p.NetID)
+		off = codec.PutOpaque(b, off+16, p.NetID)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Addr)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Addr)
+		off = codec.PutOpaque(b, off+4, p.Addr)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Owner)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Owner)
+		off = codec.PutOpaque(b, off+4, p.Owner)
 	}
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -498,14 +423,8 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		p.Vers = binary.BigEndian.Uint32(w[4:8])
 		n := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Mappings:[].NetID", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Mappings:[].NetID", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Mappings:[].NetID", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.Mappings:[].NetID", i)
 		}
 		p.NetID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -514,14 +433,8 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Mappings:[].Addr", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Mappings:[].Addr", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Mappings:[].Addr", i)
+		if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 255, "rpcbind.Mappings:[].Addr", i)
 		}
 		p.Addr = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -530,14 +443,8 @@ func (v *Mappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		}
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n3 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Mappings:[].Owner", i)
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Mappings:[].Owner", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Mappings:[].Owner", i)
+		if n3 > 255 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 255, "rpcbind.Mappings:[].Owner", i)
 		}
 		p.Owner = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -568,38 +475,29 @@ func (v *Entry) UnmarshalBinary(b []byte) error        { return codec.All(codec.
 func (v *Entry) ResetXDR()                             { *v = Entry{} }
 func (v Entry) String() string                         { return text.String(&v, "rpcb_entry") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entry) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(v.Addr) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Addr)), 255, "rpcbind.Entry:Addr"))
+		return v.failXDR(e, codec.OverOrFull(off, len(v.Addr), 255, "rpcbind.Entry:Addr"))
 	}
 	if len(v.NetID) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Addr))+4, uint64(len(v.NetID)), 255, "rpcbind.Entry:NetID"))
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.Addr))+4, len(v.NetID), 255, "rpcbind.Entry:NetID"))
 	}
 	if len(v.Family) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.NetID))+12, uint64(len(v.Family)), 255, "rpcbind.Entry:Family"))
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.NetID))+12, len(v.Family), 255, "rpcbind.Entry:Family"))
 	}
-	if len(v.Proto) > 255 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Family))+16, uint64(len(v.Proto)), 255, "rpcbind.Entry:Proto"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Family))+xdr.Padded(len(v.Proto))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.Proto) > 255 || codec.Lacks(b, off, 20+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Family))+xdr.Padded(len(v.Proto))) {
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.Addr))+xdr.Padded(len(v.NetID))+xdr.Padded(len(v.Family))+16, len(v.Proto), 255, "rpcbind.Entry:Proto"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Addr)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Addr)
+	off = codec.PutOpaque(b, off+4, v.Addr)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.NetID)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.NetID)
+	off = codec.PutOpaque(b, off+4, v.NetID)
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Semantics)
 	binary.BigEndian.PutUint32(w[4:8], uint32(len(v.Family)))
-	off += 8
-	off = codec.PutOpaque(b, off, v.Family)
+	off = codec.PutOpaque(b, off+8, v.Family)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Proto)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Proto)
-	return off, nil
+	return codec.PutOpaque(b, off+4, v.Proto), nil
 }
 func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -607,14 +505,8 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Entry:Addr")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Entry:Addr")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Entry:Addr")
+	if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.Entry:Addr")
 	}
 	v.Addr = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -623,14 +515,8 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n2 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Entry:NetID")
-	}
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Entry:NetID")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Entry:NetID")
+	if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, 255, "rpcbind.Entry:NetID")
 	}
 	v.NetID = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -641,14 +527,8 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Semantics = binary.BigEndian.Uint32(w[0:4])
 	n3 := binary.BigEndian.Uint32(w[4:8])
 	off += 8
-	if n3 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Entry:Family")
-	}
-	if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Entry:Family")
-	}
-	if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Entry:Family")
+	if n3 > 255 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n3, 255, "rpcbind.Entry:Family")
 	}
 	v.Family = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 	off += xdr.Padded(int(n3))
@@ -657,18 +537,11 @@ func (v *Entry) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n4 > 255 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 255, "rpcbind.Entry:Proto")
-	}
-	if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n4)), "rpcbind.Entry:Proto")
-	}
-	if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "rpcbind.Entry:Proto")
+	if n4 > 255 || (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n4, 255, "rpcbind.Entry:Proto")
 	}
 	v.Proto = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
-	off += xdr.Padded(int(n4))
-	return off, nil
+	return off + xdr.Padded(int(n4)), nil
 }
 func (v *Entry) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -690,7 +563,6 @@ func (v *EntryList) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *EntryList) ResetXDR()                             { *v = (*v)[:0] }
 func (v EntryList) String() string                         { return text.String(&v, "rpcb_entry_list,node=0:rpcb_entry_map") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcbind.EntryList:"))
@@ -706,41 +578,33 @@ func (v *EntryList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 4
 		}
 		if len(p.Addr) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Addr)), 255, "rpcbind.EntryList:[].Addr", i))
+			return v.failXDR(e, codec.OverOrFull(off, len(p.Addr), 255, "rpcbind.EntryList:[].Addr", i))
 		}
 		if len(p.NetID) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+4, uint64(len(p.NetID)), 255, "rpcbind.EntryList:[].NetID", i))
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Addr))+4, len(p.NetID), 255, "rpcbind.EntryList:[].NetID", i))
 		}
 		if len(p.Family) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+12, uint64(len(p.Family)), 255, "rpcbind.EntryList:[].Family", i))
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+12, len(p.Family), 255, "rpcbind.EntryList:[].Family", i))
 		}
-		if len(p.Proto) > 255 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+16, uint64(len(p.Proto)), 255, "rpcbind.EntryList:[].Proto", i))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+xdr.Padded(len(p.Proto))) {
-			return v.failXDR(e, codec.Full())
+		if len(p.Proto) > 255 || codec.Lacks(b, off, 20+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+xdr.Padded(len(p.Proto))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+16, len(p.Proto), 255, "rpcbind.EntryList:[].Proto", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Addr)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Addr)
+		off = codec.PutOpaque(b, off+4, p.Addr)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NetID)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.NetID)
+		off = codec.PutOpaque(b, off+4, p.NetID)
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], p.Semantics)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Family)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Family)
+		off = codec.PutOpaque(b, off+8, p.Family)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Proto)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Proto)
+		off = codec.PutOpaque(b, off+4, p.Proto)
 	}
 	if codec.Lacks(b, off, 4) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -757,14 +621,8 @@ func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.EntryList:[].Addr", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.EntryList:[].Addr", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.EntryList:[].Addr", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.EntryList:[].Addr", i)
 		}
 		p.Addr = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -773,14 +631,8 @@ func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.EntryList:[].NetID", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.EntryList:[].NetID", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.EntryList:[].NetID", i)
+		if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 255, "rpcbind.EntryList:[].NetID", i)
 		}
 		p.NetID = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -791,14 +643,8 @@ func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		p.Semantics = binary.BigEndian.Uint32(w[0:4])
 		n3 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if n3 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.EntryList:[].Family", i)
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.EntryList:[].Family", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.EntryList:[].Family", i)
+		if n3 > 255 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 255, "rpcbind.EntryList:[].Family", i)
 		}
 		p.Family = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -807,14 +653,8 @@ func (v *EntryList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error)
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n4 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 255, "rpcbind.EntryList:[].Proto", i)
-		}
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "rpcbind.EntryList:[].Proto", i)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "rpcbind.EntryList:[].Proto", i)
+		if n4 > 255 || (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, 255, "rpcbind.EntryList:[].Proto", i)
 		}
 		p.Proto = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -854,49 +694,40 @@ func (v *Entries) UnmarshalBinary(b []byte) error        { return codec.All(code
 func (v *Entries) ResetXDR()                             { *v = (*v)[:0] }
 func (v Entries) String() string                         { return text.String(&v, "rpcb_entry_list_ptr,node=0:rpcb_entry_map") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Entries) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
 		p := &s[i]
 		if len(p.Addr) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+4, uint64(len(p.Addr)), 255, "rpcbind.Entries:[].Addr", i)
+			return 0, codec.OverOrFull(off+4, len(p.Addr), 255, "rpcbind.Entries:[].Addr", i)
 		}
 		if len(p.NetID) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+8, uint64(len(p.NetID)), 255, "rpcbind.Entries:[].NetID", i)
+			return 0, codec.OverOrFull(off+xdr.Padded(len(p.Addr))+8, len(p.NetID), 255, "rpcbind.Entries:[].NetID", i)
 		}
 		if len(p.Family) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+16, uint64(len(p.Family)), 255, "rpcbind.Entries:[].Family", i)
+			return 0, codec.OverOrFull(off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+16, len(p.Family), 255, "rpcbind.Entries:[].Family", i)
 		}
-		if len(p.Proto) > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+20, uint64(len(p.Proto)), 255, "rpcbind.Entries:[].Proto", i)
-		}
-		if codec.Lacks(b, off, 24+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+xdr.Padded(len(p.Proto))) {
-			return 0, codec.Full()
+		if len(p.Proto) > 255 || codec.Lacks(b, off, 24+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+xdr.Padded(len(p.Proto))) {
+			return 0, codec.OverOrFull(off+xdr.Padded(len(p.Addr))+xdr.Padded(len(p.NetID))+xdr.Padded(len(p.Family))+20, len(p.Proto), 255, "rpcbind.Entries:[].Proto", i)
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], 1)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Addr)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Addr)
+		off = codec.PutOpaque(b, off+8, p.Addr)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.NetID)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.NetID)
+		off = codec.PutOpaque(b, off+4, p.NetID)
 		w = b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], p.Semantics)
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(p.Family)))
-		off += 8
-		off = codec.PutOpaque(b, off, p.Family)
+		off = codec.PutOpaque(b, off+8, p.Family)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Proto)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Proto)
+		off = codec.PutOpaque(b, off+4, p.Proto)
 	}
 	if codec.Lacks(b, off, 4) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -917,14 +748,8 @@ func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 255, "rpcbind.Entries:[].Addr", i)
-		}
-		if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n)), "rpcbind.Entries:[].Addr", i)
-		}
-		if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "rpcbind.Entries:[].Addr", i)
+		if n > 255 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n, 255, "rpcbind.Entries:[].Addr", i)
 		}
 		p.Addr = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 		off += xdr.Padded(int(n))
@@ -933,14 +758,8 @@ func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n2 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n2), 255, "rpcbind.Entries:[].NetID", i)
-		}
-		if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n2)), "rpcbind.Entries:[].NetID", i)
-		}
-		if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "rpcbind.Entries:[].NetID", i)
+		if n2 > 255 || (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n2, 255, "rpcbind.Entries:[].NetID", i)
 		}
 		p.NetID = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 		off += xdr.Padded(int(n2))
@@ -951,14 +770,8 @@ func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		p.Semantics = binary.BigEndian.Uint32(w[0:4])
 		n3 := binary.BigEndian.Uint32(w[4:8])
 		off += 8
-		if n3 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n3), 255, "rpcbind.Entries:[].Family", i)
-		}
-		if (uint64(n3)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n3)), "rpcbind.Entries:[].Family", i)
-		}
-		if !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n3), codec.PadBits(b, off, int(n3)), 0, "rpcbind.Entries:[].Family", i)
+		if n3 > 255 || (uint64(n3)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n3)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n3, 255, "rpcbind.Entries:[].Family", i)
 		}
 		p.Family = codec.Bytes(d, b[off:off+int(n3):off+int(n3)])
 		off += xdr.Padded(int(n3))
@@ -967,14 +780,8 @@ func (v *Entries) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n4 > 255 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n4), 255, "rpcbind.Entries:[].Proto", i)
-		}
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "rpcbind.Entries:[].Proto", i)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "rpcbind.Entries:[].Proto", i)
+		if n4 > 255 || (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, 255, "rpcbind.Entries:[].Proto", i)
 		}
 		p.Proto = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -1003,7 +810,6 @@ func (v *PortMapping) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *PortMapping) ResetXDR()                             { *v = PortMapping{} }
 func (v PortMapping) String() string                         { return text.String(&v, "pmap") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PortMapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -1013,8 +819,7 @@ func (v *PortMapping) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	binary.BigEndian.PutUint32(w[4:8], v.Vers)
 	binary.BigEndian.PutUint32(w[8:12], v.Prot)
 	binary.BigEndian.PutUint32(w[12:16], v.Port)
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 func (v *PortMapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 16) {
@@ -1025,8 +830,7 @@ func (v *PortMapping) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Vers = binary.BigEndian.Uint32(w[4:8])
 	v.Prot = binary.BigEndian.Uint32(w[8:12])
 	v.Port = binary.BigEndian.Uint32(w[12:16])
-	off += 16
-	return off, nil
+	return off + 16, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1039,7 +843,6 @@ func (v *PmapList) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *PmapList) ResetXDR()                             { *v = (*v)[:0] }
 func (v PmapList) String() string                         { return text.String(&v, "pmap_list,node=0:map") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PmapList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if len(*v) == 0 {
 		return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "rpcbind.PmapList:"))
@@ -1068,8 +871,7 @@ func (v *PmapList) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return v.failXDR(e, codec.Full())
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PmapList) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	more := uint32(1)
@@ -1116,7 +918,6 @@ func (v *PortMappings) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *PortMappings) ResetXDR()                             { *v = (*v)[:0] }
 func (v PortMappings) String() string                         { return text.String(&v, "pmap_list_ptr,node=0:map") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *PortMappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	s := *v
 	for i := range s {
@@ -1136,8 +937,7 @@ func (v *PortMappings) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return 0, codec.Full()
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], 0)
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *PortMappings) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {

@@ -82,7 +82,6 @@ func (v *WriteArgs) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteArgs:Check").In(codec.PutWord(b, off, v.Check))
 	return codec.At(fault, "perf.WriteArgs:Data").End(codec.PutItem(e, b, off, SiteWriteArgsData, v.Data, 67108864))
@@ -106,7 +105,6 @@ func (v *WriteRes) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *WriteRes) ResetXDR()                             { *v = WriteRes{} }
 func (v WriteRes) String() string                         { return text.String(&v, "perf_write_res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *WriteRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.WriteRes:Count").In(codec.PutWord(b, off, v.Count))
 	return codec.At(fault, "perf.WriteRes:Good").End(codec.PutWord(b, off, codec.Word(v.Good)))
@@ -130,7 +128,6 @@ func (v *ReadArgs) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *ReadArgs) ResetXDR()                             { *v = ReadArgs{} }
 func (v ReadArgs) String() string                         { return text.String(&v, "perf_read_args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "perf.ReadArgs:Count").In(codec.PutWord(b, off, v.Count))
 	return codec.At(fault, "perf.ReadArgs:Seed").End(codec.PutWord(b, off, v.Seed))
@@ -167,7 +164,6 @@ func (v *ReadRes) ReducedXDRSize(e *xdr.Encoder) int {
 	return n
 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ReadRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	return codec.At(nil, "perf.ReadRes:Data").End(codec.PutItem(e, b, off, SiteReadResData, v.Data, 67108864))
 }

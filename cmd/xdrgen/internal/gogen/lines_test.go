@@ -35,9 +35,9 @@ func TestStructHasFewLines(t *testing.T) {
 		fields string
 		most   int
 	}{
-		{"int a; int b; int c;", 46},
-		{"unsigned int a; unsigned hyper b; string c<64>;", 58},
-		{"unsigned int a; opaque b<>; hyper c;", 59},
+		{"int a; int b; int c;", 40},
+		{"unsigned int a; unsigned hyper b; string c<64>;", 45},
+		{"unsigned int a; opaque b<>; hyper c;", 49},
 	} {
 		decl := func(n int) string {
 			var b strings.Builder

@@ -31,7 +31,7 @@ func (g *gen) methods(t *plan.Type) {
 	}
 
 	put, fails := gocodec.Put(g.pkg, t)
-	g.f.Comment("// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.")
+	g.f.Line()
 	recv().Id("PutXDR").Params(jen.Id("e").Op("*").Qual(goexpr.XDR, "Encoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).Add(put)
 	recv().Id("GetXDR").Params(jen.Id("d").Op("*").Qual(goexpr.XDR, "Decoder"), jen.Id("b").Index().Byte(), jen.Id("off").Int()).
 		Add(gocodec.Get(g.pkg, t))

@@ -84,7 +84,7 @@ func (r checker) checkLoop(s *plan.Step, v value) {
 	if s.Elem.Unchecked && s.Elem.InRun {
 		if size := s.Elem.Min(); size > 0 {
 			r.shortLoop(s, v)
-			r.stmt(jen.Id(r.off).Op("+=").Lit(size * s.Len))
+			r.stmt(r.fn.move(r.off, jen.Lit(size*s.Len)))
 		}
 		return
 	}
@@ -112,7 +112,7 @@ func (r checker) checkElements(s *plan.Step, n string, v value) {
 	count := jen.Int().Call(jen.Id(n))
 	if s.Elem.Unchecked {
 		if size := s.Elem.Min(); size > 0 {
-			r.stmt(jen.Id(r.off).Op("+=").Add(count).Op("*").Lit(size))
+			r.stmt(r.fn.move(r.off, jen.Add(count).Op("*").Lit(size)))
 		}
 		return
 	}

@@ -100,14 +100,14 @@ func (r getter) getOptional(s *plan.Step, v value) {
 		}
 		q.get(s.Elem, inner)
 	})
-	absent := v.x().Op("=").Nil()
-	if !s.Pointer {
-		z := &resetter{pkg: r.pkg, fn: &r.fn.Function}
-		z.reset(s.Elem, inner.x)
-		empty := append([]jen.Code{v.x().Dot("Present").Op("=").False()}, z.code...)
-		absent = jen.If(v.x().Dot("Present")).Block(empty...)
+	read := jen.If(jen.Id(more).Op("!=").Lit(0)).Block(present...).Else()
+	if s.Pointer {
+		r.stmt(read.Block(v.x().Op("=").Nil()))
+		return
 	}
-	r.stmt(jen.If(jen.Id(more).Op("!=").Lit(0)).Block(present...).Else().Block(absent))
+	z := &resetter{pkg: r.pkg, fn: &r.fn.Function}
+	z.reset(s.Elem, inner.x)
+	r.stmt(read.If(v.x().Dot("Present")).Block(append([]jen.Code{v.x().Dot("Present").Op("=").False()}, z.code...)...))
 }
 
 // getList reads a linked list into a slice. The word that leads to the next element is in the run

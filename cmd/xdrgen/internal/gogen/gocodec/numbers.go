@@ -50,6 +50,6 @@ func (r getter) numbers(s *plan.Step, v value, known bool) bool {
 	if !known {
 		checker{r.reader}.shortLoop(s, v)
 	}
-	r.stmt(jen.Id(r.off).Op("=").Qual(goexpr.Codec, "Get"+kind).Call(jen.Id(r.buf), jen.Id(r.off), slice(s, v)()))
+	r.stmt(r.fn.moveTo(r.off, jen.Qual(goexpr.Codec, "Get"+kind).Call(jen.Id(r.buf), jen.Id(r.off), slice(s, v)())))
 	return true
 }

@@ -1,8 +1,6 @@
 package gocodec
 
 import (
-	"math"
-
 	"github.com/dave/jennifer/jen"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/goexpr"
@@ -141,15 +139,11 @@ func (p *putter) call(t *plan.Type, v value) {
 // count refuses a length over the declared maximum (RFC 4506 §4.10 to §4.13), or over the largest
 // count, and writes the count.
 func (p *putter) count(s *plan.Step, v value) {
-	length, most := func() *jen.Statement { return jen.Uint64().Call(jen.Len(v.x())) }, func() jen.Code { return jen.Qual("math", "MaxUint32") }
-	if s.Bounded && s.Max < math.MaxUint32 {
-		most = func() jen.Code { return goexpr.Literal(s.Max) }
+	length := jen.Len(v.x())
+	if !s.Bounded || s.Max >= 1<<31 {
+		length = jen.Uint64().Call(length)
 	}
-	over := length().Op(">").Add(most())
-	if s.Bounded && s.Max < 1<<31 {
-		over = jen.Len(v.x()).Op(">").Add(most())
-	}
-	p.check(over, v.fail("CodeBound", p.at(), length(), most()))
+	p.bound(length.Op(">").Add(most(s)), v.locate("OverOrFull", p.at(), jen.Len(v.x()), most(s)))
 	p.word(jen.Uint32().Call(jen.Len(v.x())))
 }
 

@@ -222,7 +222,7 @@ func body(fn *function, code []jen.Code, err *jen.Statement, ended bool) *jen.St
 		code = append([]jen.Code{jen.Var().Id("fault").Add(errPtr())}, code...)
 	}
 	if !ended {
-		code = append(code, jen.Return(jen.Id("off"), jen.Nil()))
+		code = fn.leave(code)
 	}
 	if fn.usesErr {
 		return jen.Params(jen.Id("_").Int(), jen.Err().Add(err)).Block(code...)

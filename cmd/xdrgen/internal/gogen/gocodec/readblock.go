@@ -148,7 +148,7 @@ func (r *readBlock) flush() {
 	if len(r.run) > 0 {
 		r.stmt(windowed(r.buf, r.off, r.n, &r.w, r.run)...)
 	}
-	r.stmt(jen.Id(r.off).Op("+=").Lit(r.n))
+	r.stmt(r.fn.move(r.off, jen.Lit(r.n)))
 	r.run, r.n, r.known = nil, 0, false
 }
 

@@ -11,16 +11,30 @@ import (
 
 // This file is the part of reader for opaque data, arrays and lists of variable length.
 
-// count reads a count into a variable, which it returns, and refuses a count over the declared
-// maximum.
-func (r *reader) count(s *plan.Step, v value) string {
+// count reads a count into a variable, which it returns.
+func (r *reader) count(v value) string {
 	n := r.word("n", v)
 	r.flush()
-	if s.Bounded && s.Max < 1<<32-1 {
+	return n
+}
+
+// limited reports whether a count can be over the maximum of s.
+func limited(s *plan.Step) bool { return s.Bounded && s.Max < math.MaxUint32 }
+
+// orOver is the condition bad, or if limit is set, that the count n is over the maximum of s.
+func orOver(s *plan.Step, n string, limit bool, bad *jen.Statement) *jen.Statement {
+	if !limit {
+		return bad
+	}
+	return jen.Id(n).Op(">").Add(goexpr.Literal(s.Max)).Op("||").Add(bad)
+}
+
+// limit refuses a count over the maximum of s.
+func (r *reader) limit(s *plan.Step, n string, v value) {
+	if limited(s) {
 		r.stmt(jen.If(jen.Id(n).Op(">").Add(goexpr.Literal(s.Max))).Block(
 			r.fail(v.fail("CodeBound", jen.Id(r.off).Op("-").Lit(4), jen.Uint64().Call(jen.Id(n)), goexpr.Literal(s.Max)))))
 	}
-	return n
 }
 
 // opaque reads opaque data of variable length.
@@ -32,12 +46,13 @@ func (r *reader) opaque(s *plan.Step, v value) {
 			return
 		}
 	}
-	n := r.count(s, v)
-	inline := r.block(func(q *reader) { q.inlineOpaque(n, v) })
 	if s.Site == nil {
-		r.stmt(inline...)
+		r.inlineOpaque(r.count(v), s, limited(s), v)
 		return
 	}
+	n := r.count(v)
+	r.limit(s, n, v)
+	inline := r.block(func(q *reader) { q.inlineOpaque(n, s, false, v) })
 	data, ok := "_", r.fn.Name("ok")
 	if v.x != nil {
 		data = r.fn.Name("data")
@@ -68,7 +83,7 @@ func (r *reader) getOpaque(s *plan.Step, v value) {
 
 // most is the largest length of opaque data.
 func most(s *plan.Step) jen.Code {
-	if s.Bounded && s.Max < math.MaxUint32 {
+	if limited(s) {
 		return goexpr.Literal(s.Max)
 	}
 	return jen.Qual("math", "MaxUint32")
@@ -81,23 +96,20 @@ func (r *reader) takeSite(name string, s *plan.Step, v value, data, ok string, m
 		"fault", r.fail(v.wrap(goexpr.ID("fault"))))
 }
 
-// inlineOpaque reads n bytes and their padding from the stream. The comparison of the count with
-// the rest of the input has 64 bits.
-func (r *reader) inlineOpaque(n string, v value) {
-	pad := jen.Parens(jen.Uint64().Call(jen.Id(n)).Op("+").Lit(3)).Op("&^").Lit(3)
+// inlineOpaque reads n bytes and their padding from the stream. If limit is set, n may be over the
+// maximum of s. One condition has all faults, and the runtime finds out which it is. The comparison
+// of the count with the rest of the input has 64 bits.
+func (r *reader) inlineOpaque(n string, s *plan.Step, limit bool, v value) {
 	size := func() *jen.Statement { return jen.Int().Call(jen.Id(n)) }
-	r.stmt(
-		jen.If(pad.Op(">").Add(r.left())).Block(
-			r.fail(v.short(jen.Id(r.buf), jen.Id(r.off), jen.Qual(goexpr.XDR, "Padded").Call(size())))),
-		r.refuse(jen.Op("!").Qual(goexpr.Codec, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size()), "CodePadding",
-			v.fail("CodePadding", jen.Id(r.off).Op("+").Add(size()),
-				jen.Qual(goexpr.Codec, "PadBits").Call(jen.Id(r.buf), jen.Id(r.off), size()), jen.Lit(0))),
-	)
+	bad := jen.Parens(jen.Uint64().Call(jen.Id(n)).Op("+").Lit(3)).Op("&^").Lit(3).Op(">").Add(r.left()).Op("||").
+		Op("!").Qual(goexpr.Codec, "ZeroPad").Call(jen.Id(r.buf), jen.Id(r.off), size()).
+		Op("&&").Qual(goexpr.Codec, "Refuses").Call(r.rules(), jen.Qual(goexpr.XDR, "CodePadding"))
+	r.stmt(jen.If(orOver(s, n, limit, bad)).Block(r.fail(v.locate("BadOpaque", jen.Id(r.buf), jen.Id(r.off), jen.Id(n), most(s)))))
 	if v.x != nil {
 		end := func() *jen.Statement { return jen.Id(r.off).Op("+").Add(size()) }
 		r.stmt(v.x().Op("=").Qual(goexpr.Codec, "Bytes").Call(jen.Id("d"), jen.Id(r.buf).Index(jen.Id(r.off).Op(":").Add(end()).Op(":").Add(end()))))
 	}
-	r.stmt(jen.Id(r.off).Op("+=").Qual(goexpr.XDR, "Padded").Call(size()))
+	r.stmt(r.fn.move(r.off, jen.Qual(goexpr.XDR, "Padded").Call(size())))
 }
 
 // left is the number of bytes after off, as a uint64.
@@ -107,12 +119,13 @@ func (r *reader) left() *jen.Statement {
 
 // array reads an array. elements reads its n elements, after the check that there can be as many.
 func (r *reader) array(s *plan.Step, v value, elements func(q *reader, n string)) {
-	n := r.count(s, v)
+	n := r.count(v)
 	if s.Site == nil {
-		r.enough(s, n, v)
+		r.enough(s, n, limited(s), v)
 		elements(r, n)
 		return
 	}
+	r.limit(s, n, v)
 	// The elements may be out of line: read them from wherever they are. Unless all elements have
 	// one size, their number does not follow from the bytes that are left.
 	buf, off := r.fn.Name("bb"), r.fn.Name("at")
@@ -134,7 +147,7 @@ func (r *reader) array(s *plan.Step, v value, elements func(q *reader, n string)
 	)
 	q := r.sub()
 	q.buf, q.off = buf, off
-	q.enough(s, n, v)
+	q.enough(s, n, false, v)
 	elements(q, n)
 	if nested {
 		q.stmt(jen.If(jen.Id(ok)).Block(jen.Qual(goexpr.Codec, "Within").Call(r.decoder(), jen.False())))
@@ -146,19 +159,22 @@ func (r *reader) array(s *plan.Step, v value, elements func(q *reader, n string)
 	)
 }
 
-// enough refuses a count of an array that has more elements than can be there.
-func (r *reader) enough(s *plan.Step, n string, v value) {
+// enough refuses a count of an array that has more elements than can be there. If limit is set, the
+// count may also be over the maximum of s.
+func (r *reader) enough(s *plan.Step, n string, limit bool, v value) {
 	wide := func() *jen.Statement { return jen.Uint64().Call(jen.Id(n)) }
-	size := wide()
-	most := func() *jen.Statement { return jen.Uint64().Call(jen.Qual(goexpr.Codec, "MaxElements").Call(r.rules())) }
-	limit := most
-	if least := s.Elem.Min(); least > 0 {
-		size = size.Op("*").Lit(least)
-		most = func() *jen.Statement { return r.left().Op("/").Lit(least) }
-		limit = r.left
+	least := s.Elem.Min()
+	if least == 0 {
+		if limit {
+			r.limit(s, n, v)
+		}
+		most := func() *jen.Statement { return jen.Uint64().Call(jen.Qual(goexpr.Codec, "MaxElements").Call(r.rules())) }
+		r.stmt(jen.If(wide().Op(">").Add(most())).Block(
+			r.fail(v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), wide(), most()))))
+		return
 	}
-	r.stmt(jen.If(size.Op(">").Add(limit())).Block(
-		r.fail(v.fail("CodeCount", jen.Id(r.off).Op("-").Lit(4), wide(), most()))))
+	bad := wide().Op("*").Lit(least).Op(">").Add(r.left())
+	r.stmt(jen.If(orOver(s, n, limit, bad)).Block(r.fail(v.locate("BadCount", jen.Id(r.buf), jen.Id(r.off), jen.Id(n), most(s), jen.Lit(least)))))
 }
 
 // lead makes the variable that says whether another element of a list follows, 1 at the start of a

@@ -17,8 +17,9 @@ type putter struct {
 	run  []item
 	n    int // bytes in the run
 	span []segment
-	w    bool // w is declared in this block
-	once bool // EncodeXDR sees to a full buffer, and not PutXDR
+	over *limit // of the last count in the span
+	w    bool   // w is declared in this block
+	once bool   // EncodeXDR sees to a full buffer, and not PutXDR
 
 	compact bool // the type that is written is compact
 	tail    bool // the arms of a union may end the function
@@ -52,6 +53,13 @@ func (s segment) size() *jen.Statement {
 		return jen.Lit(s.unit).Op("*").Len(s.data())
 	}
 	return jen.Qual(goexpr.XDR, "Padded").Call(jen.Len(s.data()))
+}
+
+// limit is the test of a count. It is a part of the span's check for space, or written separately
+// if another test follows.
+type limit struct {
+	over jen.Code // the count is over the limit
+	err  jen.Code // if it is; else the error of a full buffer
 }
 
 // block runs f on a putter for a nested block and returns its statements.
@@ -153,14 +161,25 @@ func (p *putter) flush() {
 		}
 		size.Add(s.size())
 	}
-	p.stmt(jen.If(goexpr.Lacks(p.buf, p.off, &size)).Block(p.fail(jen.Qual(goexpr.Codec, "Full").Call())))
-	for _, s := range span {
+	lacks, full := goexpr.Lacks(p.buf, p.off, &size), jen.Qual(goexpr.Codec, "Full").Call()
+	if l := p.over; l != nil {
+		p.over = nil
+		lacks, full = jen.Add(l.over).Op("||").Add(lacks), jen.Add(l.err)
+	}
+	p.stmt(jen.If(lacks).Block(p.fail(full)))
+	for i, s := range span {
 		if s.data != nil {
-			p.stmt(jen.Id(p.off).Op("=").Qual(goexpr.Codec, s.put).Call(jen.Id(p.buf), jen.Id(p.off), s.data()))
+			at := jen.Id(p.off)
+			if i > 0 && span[i-1].data == nil {
+				at.Op("+").Lit(span[i-1].n)
+			}
+			p.stmt(p.fn.moveTo(p.off, jen.Qual(goexpr.Codec, s.put).Call(jen.Id(p.buf), at, s.data())))
 			continue
 		}
 		p.stmt(windowed(p.buf, p.off, s.n, &p.w, s.run)...)
-		p.stmt(jen.Id(p.off).Op("+=").Lit(s.n))
+		if i == len(span)-1 { // the data that follows begins at its end
+			p.stmt(p.fn.move(p.off, jen.Lit(s.n)))
+		}
 	}
 }
 
@@ -253,5 +272,21 @@ func (p *putter) at() *jen.Statement {
 // check returns err if cond holds. It is written before the stores of the span: on an error, no
 // output counts.
 func (p *putter) check(cond, err jen.Code) {
+	p.settle()
 	p.stmt(jen.If(cond).Block(p.fail(err)))
+}
+
+// bound makes the span's check for space refuse a count.
+func (p *putter) bound(over, err jen.Code) {
+	p.settle()
+	p.over = &limit{over, err}
+}
+
+// settle writes the test of the last count separately, because another test follows: the first
+// error in the value is reported.
+func (p *putter) settle() {
+	if l := p.over; l != nil {
+		p.over = nil
+		p.stmt(jen.If(l.over).Block(p.fail(l.err)))
+	}
 }

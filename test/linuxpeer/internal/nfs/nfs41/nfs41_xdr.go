@@ -289,7 +289,6 @@ func (v *Status) AppendBinary(b []byte) ([]byte, error) { return codec.Out(codec
 func (v *Status) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *Status) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.Status:"), v.XDRSize()))
@@ -298,8 +297,7 @@ func (v *Status) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -310,8 +308,7 @@ func (v *Status) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.Status:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -324,18 +321,12 @@ func (v *UTF8String) UnmarshalBinary(b []byte) error        { return codec.All(c
 func (v *UTF8String) ResetXDR()                             { *v = nil }
 func (v UTF8String) String() string                         { return text.String(&v, "utf8string") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *UTF8String) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.UTF8String:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "nfs41.UTF8String:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -343,15 +334,11 @@ func (v *UTF8String) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.UTF8String:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.UTF8String:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs41.UTF8String:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -365,22 +352,19 @@ func (v *Verifier) UnmarshalBinary(b []byte) error        { return codec.All(cod
 func (v *Verifier) ResetXDR()                             { clear((*v)[:]) }
 func (v Verifier) String() string                         { return text.String(&v, "verifier4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Verifier) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	*(*[8]byte)(b[off : off+8 : off+8]) = *v
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *Verifier) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 8) {
 		return 0, codec.Short(b, off, 8, "nfs41.Verifier:")
 	}
 	*v = [8]byte(b[off : off+8 : off+8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -393,18 +377,12 @@ func (v *Bitmap) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *Bitmap) ResetXDR()                             { *v = (*v)[:0] }
 func (v Bitmap) String() string                         { return text.String(&v, "bitmap4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Bitmap) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.Bitmap:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+4*len(*v)) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "nfs41.Bitmap:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutWords(b, off, *v)
-	return off, nil
+	return codec.PutWords(b, off+4, *v), nil
 }
 func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -413,13 +391,12 @@ func (v *Bitmap) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.Bitmap:")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.Bitmap:")
 	}
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.Bitmap:")
 	}
-	off = codec.GetWords(b, off, *v)
-	return off, nil
+	return codec.GetWords(b, off, *v), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -432,18 +409,12 @@ func (v *SecOID) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *SecOID) ResetXDR()                             { *v = nil }
 func (v SecOID) String() string                         { return text.String(&v, "sec_oid4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SecOID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.SecOID:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "nfs41.SecOID:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -451,15 +422,11 @@ func (v *SecOID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.SecOID:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.SecOID:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs41.SecOID:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -472,18 +439,12 @@ func (v *GSSHandle) UnmarshalBinary(b []byte) error        { return codec.All(co
 func (v *GSSHandle) ResetXDR()                             { *v = nil }
 func (v GSSHandle) String() string                         { return text.String(&v, "gsshandle4_t") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *GSSHandle) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if uint64(len(*v)) > math.MaxUint32 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), math.MaxUint32, "nfs41.GSSHandle:"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if uint64(len(*v)) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(*v))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(*v), math.MaxUint32, "nfs41.GSSHandle:"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutOpaque(b, off, *v)
-	return off, nil
+	return codec.PutOpaque(b, off+4, *v), nil
 }
 func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -491,15 +452,11 @@ func (v *GSSHandle) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.GSSHandle:")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.GSSHandle:")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs41.GSSHandle:")
 	}
 	*v = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -513,7 +470,6 @@ func (v *Time) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *Time) ResetXDR()                             { *v = Time{} }
 func (v Time) String() string                         { return text.String(&v, "nfstime4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
@@ -521,8 +477,7 @@ func (v *Time) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Seconds))
 	binary.BigEndian.PutUint32(w[8:12], v.Nseconds)
-	off += 12
-	return off, nil
+	return off + 12, nil
 }
 func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -531,8 +486,7 @@ func (v *Time) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
 	v.Nseconds = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
+	return off + 12, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -545,28 +499,21 @@ func (v *ImplID) UnmarshalBinary(b []byte) error        { return codec.All(codec
 func (v *ImplID) ResetXDR()                             { *v = ImplID{} }
 func (v ImplID) String() string                         { return text.String(&v, "nfs_impl_id4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ImplID) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Domain)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Domain)), math.MaxUint32, "nfs41.ImplID:Domain"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.Domain), math.MaxUint32, "nfs41.ImplID:Domain"), v.XDRSize()))
 	}
-	if uint64(len(v.Name)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.Domain))+4, uint64(len(v.Name)), math.MaxUint32, "nfs41.ImplID:Name"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.Domain))+xdr.Padded(len(v.Name))) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(v.Domain))+xdr.Padded(len(v.Name))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+xdr.Padded(len(v.Domain))+4, len(v.Name), math.MaxUint32, "nfs41.ImplID:Name"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Domain)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Domain)
+	off = codec.PutOpaque(b, off+4, v.Domain)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Name)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.Name)
+	off = codec.PutOpaque(b, off+4, v.Name)
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], uint64(v.Date.Seconds))
 	binary.BigEndian.PutUint32(w[8:12], v.Date.Nseconds)
-	off += 12
-	return off, nil
+	return off + 12, nil
 }
 func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -574,11 +521,8 @@ func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ImplID:Domain")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ImplID:Domain")
+	if (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, math.MaxUint32, "nfs41.ImplID:Domain")
 	}
 	v.Domain = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -587,11 +531,8 @@ func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	}
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if (uint64(n2)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n2)), "nfs41.ImplID:Name")
-	}
-	if !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n2), codec.PadBits(b, off, int(n2)), 0, "nfs41.ImplID:Name")
+	if (uint64(n2)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n2)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n2, math.MaxUint32, "nfs41.ImplID:Name")
 	}
 	v.Name = codec.Bytes(d, b[off:off+int(n2):off+int(n2)])
 	off += xdr.Padded(int(n2))
@@ -601,11 +542,7 @@ func (v *ImplID) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	w := b[off : off+12 : off+12]
 	v.Date.Seconds = int64(binary.BigEndian.Uint64(w[0:8]))
 	v.Date.Nseconds = binary.BigEndian.Uint32(w[8:12])
-	off += 12
-	return off, nil
-}
-func (v *ImplID) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return off + 12, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -619,20 +556,14 @@ func (v *ClientOwner) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *ClientOwner) ResetXDR()                             { *v = ClientOwner{} }
 func (v ClientOwner) String() string                         { return text.String(&v, "client_owner4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ClientOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.OwnerID) > 1024 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OwnerID)), 1024, "nfs41.ClientOwner:OwnerID"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.OwnerID))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(v.OwnerID) > 1024 || codec.Lacks(b, off, 12+xdr.Padded(len(v.OwnerID))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+8, len(v.OwnerID), 1024, "nfs41.ClientOwner:OwnerID"), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	*(*[8]byte)(w[0:8]) = v.Verifier
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OwnerID)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.OwnerID)
-	return off, nil
+	return codec.PutOpaque(b, off+12, v.OwnerID), nil
 }
 func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -642,18 +573,11 @@ func (v *ClientOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.Verifier = [8]byte(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs41.ClientOwner:OwnerID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ClientOwner:OwnerID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ClientOwner:OwnerID")
+	if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 1024, "nfs41.ClientOwner:OwnerID")
 	}
 	v.OwnerID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -667,20 +591,14 @@ func (v *ServerOwner) UnmarshalBinary(b []byte) error        { return codec.All(
 func (v *ServerOwner) ResetXDR()                             { *v = ServerOwner{} }
 func (v ServerOwner) String() string                         { return text.String(&v, "server_owner4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ServerOwner) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.MajorID) > 1024 {
-		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.MajorID)), 1024, "nfs41.ServerOwner:MajorID"), v.XDRSize()))
-	}
-	if codec.Lacks(b, off, 12+xdr.Padded(len(v.MajorID))) {
-		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
+	if len(v.MajorID) > 1024 || codec.Lacks(b, off, 12+xdr.Padded(len(v.MajorID))) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+8, len(v.MajorID), 1024, "nfs41.ServerOwner:MajorID"), v.XDRSize()))
 	}
 	w := b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.MinorID)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.MajorID)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.MajorID)
-	return off, nil
+	return codec.PutOpaque(b, off+12, v.MajorID), nil
 }
 func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 12) {
@@ -690,18 +608,11 @@ func (v *ServerOwner) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	v.MinorID = binary.BigEndian.Uint64(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs41.ServerOwner:MajorID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ServerOwner:MajorID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ServerOwner:MajorID")
+	if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 1024, "nfs41.ServerOwner:MajorID")
 	}
 	v.MajorID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
-	off += xdr.Padded(int(n))
-	return off, nil
+	return off + xdr.Padded(int(n)), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -717,24 +628,17 @@ func (v *StateProtectOps) ResetXDR() {
 }
 func (v StateProtectOps) String() string { return text.String(&v, "state_protect_ops4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectOps) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.MustEnforce)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.MustEnforce)), math.MaxUint32, "nfs41.StateProtectOps:MustEnforce"))
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off, len(v.MustEnforce), math.MaxUint32, "nfs41.StateProtectOps:MustEnforce"), v.XDRSize()))
 	}
-	if uint64(len(v.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MustEnforce)+4, uint64(len(v.MustAllow)), math.MaxUint32, "nfs41.StateProtectOps:MustAllow"))
-	}
-	if codec.Lacks(b, off, 8+4*len(v.MustEnforce)+4*len(v.MustAllow)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.MustEnforce)+4*len(v.MustAllow)) {
+		return codec.Retry(e, v, codec.Room(e, codec.OverOrFull(off+4*len(v.MustEnforce)+4, len(v.MustAllow), math.MaxUint32, "nfs41.StateProtectOps:MustAllow"), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MustEnforce)))
-	off += 4
-	off = codec.PutWords(b, off, v.MustEnforce)
+	off = codec.PutWords(b, off+4, v.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MustAllow)))
-	off += 4
-	off = codec.PutWords(b, off, v.MustAllow)
-	return off, nil
+	return codec.PutWords(b, off+4, v.MustAllow), nil
 }
 func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -743,7 +647,7 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.StateProtectOps:MustEnforce")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.StateProtectOps:MustEnforce")
 	}
 	if err = codec.Resize(d, &v.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.StateProtectOps:MustEnforce")
@@ -755,16 +659,12 @@ func (v *StateProtectOps) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectOps:MustAllow")
+		return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.StateProtectOps:MustAllow")
 	}
 	if err = codec.Resize(d, &v.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.StateProtectOps:MustAllow")
 	}
-	off = codec.GetWords(b, off, v.MustAllow)
-	return off, nil
-}
-func (v *StateProtectOps) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
-	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
+	return codec.GetWords(b, off, v.MustAllow), nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -792,59 +692,42 @@ func (v *SSVParms) ResetXDR() {
 }
 func (v SSVParms) String() string { return text.String(&v, "ssv_sp_parms4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs41.SSVParms:Ops.MustEnforce"))
+		return v.failXDR(e, codec.OverOrFull(off, len(v.Ops.MustEnforce), math.MaxUint32, "nfs41.SSVParms:Ops.MustEnforce"))
 	}
 	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs41.SSVParms:Ops.MustAllow"))
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.Ops.MustEnforce)+4, len(v.Ops.MustAllow), math.MaxUint32, "nfs41.SSVParms:Ops.MustAllow"))
 	}
-	if uint64(len(v.HashAlgs)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+8, uint64(len(v.HashAlgs)), math.MaxUint32, "nfs41.SSVParms:HashAlgs"))
-	}
-	if codec.Lacks(b, off, 12+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.HashAlgs)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+8, len(v.HashAlgs), math.MaxUint32, "nfs41.SSVParms:HashAlgs"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustEnforce)))
-	off += 4
-	off = codec.PutWords(b, off, v.Ops.MustEnforce)
+	off = codec.PutWords(b, off+4, v.Ops.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustAllow)))
-	off += 4
-	off = codec.PutWords(b, off, v.Ops.MustAllow)
+	off = codec.PutWords(b, off+4, v.Ops.MustAllow)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.HashAlgs)))
 	off += 4
 	s := v.HashAlgs
 	for i := range s {
-		if uint64(len(s[i])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.SSVParms:HashAlgs[]", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+			return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.SSVParms:HashAlgs[]", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-		off += 4
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+4, s[i])
 	}
-	if uint64(len(v.EncrAlgs)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.EncrAlgs)), math.MaxUint32, "nfs41.SSVParms:EncrAlgs"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.EncrAlgs)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.OverOrFull(off, len(v.EncrAlgs), math.MaxUint32, "nfs41.SSVParms:EncrAlgs"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.EncrAlgs)))
 	off += 4
 	s2 := v.EncrAlgs
 	for i2 := range s2 {
-		if uint64(len(s2[i2])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.SSVParms:EncrAlgs[]", i2))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(s2[i2])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
+			return v.failXDR(e, codec.OverOrFull(off, len(s2[i2]), math.MaxUint32, "nfs41.SSVParms:EncrAlgs[]", i2))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
-		off += 4
-		off = codec.PutOpaque(b, off, s2[i2])
+		off = codec.PutOpaque(b, off+4, s2[i2])
 	}
 	if codec.Lacks(b, off, 8) {
 		return v.failXDR(e, codec.Full())
@@ -852,8 +735,7 @@ func (v *SSVParms) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	w := b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Window)
 	binary.BigEndian.PutUint32(w[4:8], v.NumGSSHandles)
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -862,7 +744,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.SSVParms:Ops.MustEnforce")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.SSVParms:Ops.MustEnforce")
 	}
 	if err = codec.Resize(d, &v.Ops.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:Ops.MustEnforce")
@@ -874,7 +756,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.SSVParms:Ops.MustAllow")
+		return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.SSVParms:Ops.MustAllow")
 	}
 	if err = codec.Resize(d, &v.Ops.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:Ops.MustAllow")
@@ -886,7 +768,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.SSVParms:HashAlgs")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.SSVParms:HashAlgs")
 	}
 	if err = codec.Resize(d, &v.HashAlgs, int(n3), 24, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:HashAlgs")
@@ -898,11 +780,8 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVParms:HashAlgs[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVParms:HashAlgs[]", i)
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, math.MaxUint32, "nfs41.SSVParms:HashAlgs[]", i)
 		}
 		s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -913,7 +792,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n5)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.SSVParms:EncrAlgs")
+		return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.SSVParms:EncrAlgs")
 	}
 	if err = codec.Resize(d, &v.EncrAlgs, int(n5), 24, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVParms:EncrAlgs")
@@ -925,11 +804,8 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 		}
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.SSVParms:EncrAlgs[]", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.SSVParms:EncrAlgs[]", i2)
+		if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs41.SSVParms:EncrAlgs[]", i2)
 		}
 		s2[i2] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 		off += xdr.Padded(int(n6))
@@ -940,8 +816,7 @@ func (v *SSVParms) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) 
 	w := b[off : off+8 : off+8]
 	v.Window = binary.BigEndian.Uint32(w[0:4])
 	v.NumGSSHandles = binary.BigEndian.Uint32(w[4:8])
-	off += 8
-	return off, nil
+	return off + 8, nil
 }
 func (v *SSVParms) failXDR(e *xdr.Encoder, err *xdr.Error) (int, error) {
 	return codec.Retry(e, v, codec.Room(e, err, v.XDRSize()))
@@ -986,7 +861,6 @@ func (v *StateProtectHow) AppendBinary(b []byte) ([]byte, error) { return codec.
 func (v *StateProtectHow) UnmarshalBinary(b []byte) error        { return codec.All(codec.From(b, v)) }
 func (v *StateProtectHow) ResetXDR()                             { *v = 0 }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if !v.Valid() {
 		return codec.Retry(e, v, codec.Room(e, codec.Fail(xdr.CodeEnum, off, uint64(uint32(*v)), 0, "nfs41.StateProtectHow:"), v.XDRSize()))
@@ -995,8 +869,7 @@ func (v *StateProtectHow) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		return codec.Retry(e, v, codec.Room(e, codec.Full(), v.XDRSize()))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(*v))
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 4) {
@@ -1007,8 +880,7 @@ func (v *StateProtectHow) GetXDR(d *xdr.Decoder, b []byte, off int) (int, error)
 		return 0, codec.Fail(xdr.CodeEnum, off, uint64(uint32(enum)), 0, "nfs41.StateProtectHow:")
 	}
 	*v = enum
-	off += 4
-	return off, nil
+	return off + 4, nil
 }
 
 // XDRSize returns the size of v on the wire, in bytes. Package [xdr] describes all methods.
@@ -1046,7 +918,6 @@ func (v *StateProtectArgs) ResetXDR() {
 }
 func (v StateProtectArgs) String() string { return text.String(&v, "state_protect4_a") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.How {
 	case StateProtectHowNone:
@@ -1057,76 +928,55 @@ func (v *StateProtectArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error
 		off += 4
 	case StateProtectHowMachCred:
 		if uint64(len(v.MachOps.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachOps.MustEnforce)), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.MachOps.MustEnforce), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustEnforce"))
 		}
-		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MachOps.MustEnforce)+8, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.MachOps.MustEnforce)+8, len(v.MachOps.MustAllow), math.MaxUint32, "nfs41.StateProtectArgs:MachOps.MustAllow"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachOps.MustEnforce)))
-		off += 8
-		off = codec.PutWords(b, off, v.MachOps.MustEnforce)
+		off = codec.PutWords(b, off+8, v.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MachOps.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.MachOps.MustAllow)
+		off = codec.PutWords(b, off+4, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if uint64(len(v.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.SSVParms.Ops.MustEnforce), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce"))
 		}
 		if uint64(len(v.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVParms.Ops.MustEnforce)+8, uint64(len(v.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow"))
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.SSVParms.Ops.MustEnforce)+8, len(v.SSVParms.Ops.MustAllow), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow"))
 		}
-		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)+12, uint64(len(v.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs"))
-		}
-		if codec.Lacks(b, off, 16+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.SSVParms.HashAlgs)) > math.MaxUint32 || codec.Lacks(b, off, 16+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.SSVParms.Ops.MustEnforce)+4*len(v.SSVParms.Ops.MustAllow)+12, len(v.SSVParms.HashAlgs), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVParms.Ops.MustEnforce)))
-		off += 8
-		off = codec.PutWords(b, off, v.SSVParms.Ops.MustEnforce)
+		off = codec.PutWords(b, off+8, v.SSVParms.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.Ops.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.SSVParms.Ops.MustAllow)
+		off = codec.PutWords(b, off+4, v.SSVParms.Ops.MustAllow)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.HashAlgs)))
 		off += 4
 		s := v.SSVParms.HashAlgs
 		for i := range s {
-			if uint64(len(s[i])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-			off += 4
-			off = codec.PutOpaque(b, off, s[i])
+			off = codec.PutOpaque(b, off+4, s[i])
 		}
-		if uint64(len(v.SSVParms.EncrAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.SSVParms.EncrAlgs)), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.SSVParms.EncrAlgs)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(v.SSVParms.EncrAlgs), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVParms.EncrAlgs)))
 		off += 4
 		s2 := v.SSVParms.EncrAlgs
 		for i2 := range s2 {
-			if uint64(len(s2[i2])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s2[i2])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s2[i2]), math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
-			off += 4
-			off = codec.PutOpaque(b, off, s2[i2])
+			off = codec.PutOpaque(b, off+4, s2[i2])
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -1168,7 +1018,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:MachOps.MustEnforce")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.StateProtectArgs:MachOps.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:MachOps.MustEnforce")
@@ -1180,7 +1030,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:MachOps.MustAllow")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.StateProtectArgs:MachOps.MustAllow")
 		}
 		if err = codec.Resize(d, &v.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:MachOps.MustAllow")
@@ -1193,7 +1043,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
+			return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.SSVParms.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.Ops.MustEnforce")
@@ -1205,7 +1055,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
+			return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
 		}
 		if err = codec.Resize(d, &v.SSVParms.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.Ops.MustAllow")
@@ -1217,7 +1067,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
 		}
 		if err = codec.Resize(d, &v.SSVParms.HashAlgs, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.HashAlgs")
@@ -1229,11 +1079,8 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
+			if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.HashAlgs[]", i)
 			}
 			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
@@ -1244,7 +1091,7 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 		n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n7)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n7), uint64(len(b)-off)/4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
+			return 0, codec.BadCount(b, off, n7, math.MaxUint32, 4, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
 		}
 		if err = codec.Resize(d, &v.SSVParms.EncrAlgs, int(n7), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectArgs:SSVParms.EncrAlgs")
@@ -1256,11 +1103,8 @@ func (v *StateProtectArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
+			if (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n8, math.MaxUint32, "nfs41.StateProtectArgs:SSVParms.EncrAlgs[]", i2)
 			}
 			s2[i2] = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
@@ -1318,19 +1162,14 @@ func (v *ExchangeIDArgs) ResetXDR() {
 }
 func (v ExchangeIDArgs) String() string { return text.String(&v, "EXCHANGE_ID4args") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(v.ClientOwner.OwnerID) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ClientOwner.OwnerID)), 1024, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.ClientOwner.OwnerID))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.ClientOwner.OwnerID) > 1024 || codec.Lacks(b, off, 20+xdr.Padded(len(v.ClientOwner.OwnerID))) {
+		return v.failXDR(e, codec.OverOrFull(off+8, len(v.ClientOwner.OwnerID), 1024, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID"))
 	}
 	w := b[off : off+12 : off+12]
 	*(*[8]byte)(w[0:8]) = v.ClientOwner.Verifier
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.ClientOwner.OwnerID)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.ClientOwner.OwnerID)
+	off = codec.PutOpaque(b, off+12, v.ClientOwner.OwnerID)
 	w = b[off : off+8 : off+8]
 	binary.BigEndian.PutUint32(w[0:4], v.Flags)
 	binary.BigEndian.PutUint32(w[4:8], uint32(v.StateProtect.How))
@@ -1339,72 +1178,51 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
 		if uint64(len(v.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off, len(v.StateProtect.MachOps.MustEnforce), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce"))
 		}
-		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.StateProtect.MachOps.MustEnforce)+4, len(v.StateProtect.MachOps.MustAllow), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustEnforce)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustEnforce)
+		off = codec.PutWords(b, off+4, v.StateProtect.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustAllow)
+		off = codec.PutWords(b, off+4, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off, len(v.StateProtect.SSVParms.Ops.MustEnforce), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce"))
 		}
 		if uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4, uint64(len(v.StateProtect.SSVParms.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4, len(v.StateProtect.SSVParms.Ops.MustAllow), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow"))
 		}
-		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)+8, uint64(len(v.StateProtect.SSVParms.HashAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
-		}
-		if codec.Lacks(b, off, 12+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.StateProtect.SSVParms.HashAlgs)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.StateProtect.SSVParms.Ops.MustEnforce)+4*len(v.StateProtect.SSVParms.Ops.MustAllow)+8, len(v.StateProtect.SSVParms.HashAlgs), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustEnforce)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.SSVParms.Ops.MustEnforce)
+		off = codec.PutWords(b, off+4, v.StateProtect.SSVParms.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.Ops.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.SSVParms.Ops.MustAllow)
+		off = codec.PutWords(b, off+4, v.StateProtect.SSVParms.Ops.MustAllow)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.HashAlgs)))
 		off += 4
 		s := v.StateProtect.SSVParms.HashAlgs
 		for i := range s {
-			if uint64(len(s[i])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-			off += 4
-			off = codec.PutOpaque(b, off, s[i])
+			off = codec.PutOpaque(b, off+4, s[i])
 		}
-		if uint64(len(v.StateProtect.SSVParms.EncrAlgs)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVParms.EncrAlgs)), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs"))
-		}
-		if codec.Lacks(b, off, 4) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.StateProtect.SSVParms.EncrAlgs)) > math.MaxUint32 || codec.Lacks(b, off, 4) {
+			return v.failXDR(e, codec.OverOrFull(off, len(v.StateProtect.SSVParms.EncrAlgs), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVParms.EncrAlgs)))
 		off += 4
 		s2 := v.StateProtect.SSVParms.EncrAlgs
 		for i2 := range s2 {
-			if uint64(len(s2[i2])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s2[i2])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s2[i2]), math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
-			off += 4
-			off = codec.PutOpaque(b, off, s2[i2])
+			off = codec.PutOpaque(b, off+4, s2[i2])
 		}
 		if codec.Lacks(b, off, 8) {
 			return v.failXDR(e, codec.Full())
@@ -1419,11 +1237,8 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 		}
 		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.StateProtect.How)), 0, "nfs41.ExchangeIDArgs:StateProtect.How"))
 	}
-	if len(v.ImplID) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ImplID)), 1, "nfs41.ExchangeIDArgs:ImplID"))
-	}
-	if codec.Lacks(b, off, 4) {
-		return v.failXDR(e, codec.Full())
+	if len(v.ImplID) > 1 || codec.Lacks(b, off, 4) {
+		return v.failXDR(e, codec.OverOrFull(off, len(v.ImplID), 1, "nfs41.ExchangeIDArgs:ImplID"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ImplID)))
 	off += 4
@@ -1431,20 +1246,15 @@ func (v *ExchangeIDArgs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) 
 	for i3 := range s3 {
 		p := &s3[i3]
 		if uint64(len(p.Domain)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3))
+			return v.failXDR(e, codec.OverOrFull(off, len(p.Domain), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3))
 		}
-		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Name", i3))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Domain))+4, len(p.Name), math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Name", i3))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Domain)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Domain)
+		off = codec.PutOpaque(b, off+4, p.Domain)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Name)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Name)
+		off = codec.PutOpaque(b, off+4, p.Name)
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], uint64(p.Date.Seconds))
 		binary.BigEndian.PutUint32(w[8:12], p.Date.Nseconds)
@@ -1460,14 +1270,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	v.ClientOwner.Verifier = [8]byte(w[0:8])
 	n := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if n > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1024, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
-	}
-	if (uint64(n)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n)), "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
-	}
-	if !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n), codec.PadBits(b, off, int(n)), 0, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
+	if n > 1024 || (uint64(n)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n, 1024, "nfs41.ExchangeIDArgs:ClientOwner.OwnerID")
 	}
 	v.ClientOwner.OwnerID = codec.Bytes(d, b[off:off+int(n):off+int(n)])
 	off += xdr.Padded(int(n))
@@ -1497,7 +1301,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustEnforce, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustEnforce")
@@ -1509,7 +1313,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
+			return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
 		}
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustAllow, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.MachOps.MustAllow")
@@ -1522,7 +1326,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
+			return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustEnforce, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustEnforce")
@@ -1534,7 +1338,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.Ops.MustAllow, int(n5), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.Ops.MustAllow")
@@ -1546,7 +1350,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n6)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
+			return 0, codec.BadCount(b, off, n6, math.MaxUint32, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.HashAlgs, int(n6), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs")
@@ -1558,11 +1362,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 			}
 			n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
+			if (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n7, math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.HashAlgs[]", i)
 			}
 			s[i] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 			off += xdr.Padded(int(n7))
@@ -1573,7 +1374,7 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n8)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n8), uint64(len(b)-off)/4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
+			return 0, codec.BadCount(b, off, n8, math.MaxUint32, 4, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVParms.EncrAlgs, int(n8), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs")
@@ -1585,11 +1386,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 			}
 			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
+			if (uint64(n9)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n9, math.MaxUint32, "nfs41.ExchangeIDArgs:StateProtect.SSVParms.EncrAlgs[]", i2)
 			}
 			s2[i2] = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 			off += xdr.Padded(int(n9))
@@ -1612,11 +1410,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 	}
 	n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n10 > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n10), 1, "nfs41.ExchangeIDArgs:ImplID")
-	}
-	if uint64(n10)*20 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/20, "nfs41.ExchangeIDArgs:ImplID")
+	if n10 > 1 || uint64(n10)*20 > uint64(len(b)-off) {
+		return 0, codec.BadCount(b, off, n10, 1, 20, "nfs41.ExchangeIDArgs:ImplID")
 	}
 	if err = codec.Resize(d, &v.ImplID, int(n10), 64, off); err != nil {
 		return 0, codec.In(err, "nfs41.ExchangeIDArgs:ImplID")
@@ -1629,11 +1424,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
+		if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Domain", i3)
 		}
 		p.Domain = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
@@ -1642,11 +1434,8 @@ func (v *ExchangeIDArgs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err e
 		}
 		n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
-		}
-		if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
+		if (uint64(n12)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n12, math.MaxUint32, "nfs41.ExchangeIDArgs:ImplID[].Name", i3)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 		off += xdr.Padded(int(n12))
@@ -1687,26 +1476,20 @@ func (v *SSVInfo) ResetXDR() {
 }
 func (v SSVInfo) String() string { return text.String(&v, "ssv_prot_info4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if uint64(len(v.Ops.MustEnforce)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.Ops.MustEnforce)), math.MaxUint32, "nfs41.SSVInfo:Ops.MustEnforce"))
+		return v.failXDR(e, codec.OverOrFull(off, len(v.Ops.MustEnforce), math.MaxUint32, "nfs41.SSVInfo:Ops.MustEnforce"))
 	}
 	if uint64(len(v.Ops.MustAllow)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4, uint64(len(v.Ops.MustAllow)), math.MaxUint32, "nfs41.SSVInfo:Ops.MustAllow"))
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.Ops.MustEnforce)+4, len(v.Ops.MustAllow), math.MaxUint32, "nfs41.SSVInfo:Ops.MustAllow"))
 	}
-	if uint64(len(v.Handles)) > math.MaxUint32 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+24, uint64(len(v.Handles)), math.MaxUint32, "nfs41.SSVInfo:Handles"))
-	}
-	if codec.Lacks(b, off, 28+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
-		return v.failXDR(e, codec.Full())
+	if uint64(len(v.Handles)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)) {
+		return v.failXDR(e, codec.OverOrFull(off+4*len(v.Ops.MustEnforce)+4*len(v.Ops.MustAllow)+24, len(v.Handles), math.MaxUint32, "nfs41.SSVInfo:Handles"))
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustEnforce)))
-	off += 4
-	off = codec.PutWords(b, off, v.Ops.MustEnforce)
+	off = codec.PutWords(b, off+4, v.Ops.MustEnforce)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Ops.MustAllow)))
-	off += 4
-	off = codec.PutWords(b, off, v.Ops.MustAllow)
+	off = codec.PutWords(b, off+4, v.Ops.MustAllow)
 	w := b[off : off+20 : off+20]
 	binary.BigEndian.PutUint32(w[0:4], v.HashAlg)
 	binary.BigEndian.PutUint32(w[4:8], v.EncrAlg)
@@ -1716,15 +1499,11 @@ func (v *SSVInfo) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off += 20
 	s := v.Handles
 	for i := range s {
-		if uint64(len(s[i])) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.SSVInfo:Handles[]", i))
-		}
-		if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+			return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.SSVInfo:Handles[]", i))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-		off += 4
-		off = codec.PutOpaque(b, off, s[i])
+		off = codec.PutOpaque(b, off+4, s[i])
 	}
 	return off, nil
 }
@@ -1735,7 +1514,7 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.SSVInfo:Ops.MustEnforce")
+		return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.SSVInfo:Ops.MustEnforce")
 	}
 	if err = codec.Resize(d, &v.Ops.MustEnforce, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVInfo:Ops.MustEnforce")
@@ -1747,7 +1526,7 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
 	if uint64(n2)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.SSVInfo:Ops.MustAllow")
+		return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.SSVInfo:Ops.MustAllow")
 	}
 	if err = codec.Resize(d, &v.Ops.MustAllow, int(n2), 4, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVInfo:Ops.MustAllow")
@@ -1764,7 +1543,7 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	n3 := binary.BigEndian.Uint32(w[16:20])
 	off += 20
 	if uint64(n3)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.SSVInfo:Handles")
+		return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.SSVInfo:Handles")
 	}
 	if err = codec.Resize(d, &v.Handles, int(n3), 24, off); err != nil {
 		return 0, codec.In(err, "nfs41.SSVInfo:Handles")
@@ -1776,11 +1555,8 @@ func (v *SSVInfo) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 		}
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n4)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n4)), "nfs41.SSVInfo:Handles[]", i)
-		}
-		if !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n4), codec.PadBits(b, off, int(n4)), 0, "nfs41.SSVInfo:Handles[]", i)
+		if (uint64(n4)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n4)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n4, math.MaxUint32, "nfs41.SSVInfo:Handles[]", i)
 		}
 		s[i] = codec.Bytes(d, b[off:off+int(n4):off+int(n4)])
 		off += xdr.Padded(int(n4))
@@ -1827,7 +1603,6 @@ func (v *StateProtectRes) ResetXDR() {
 }
 func (v StateProtectRes) String() string { return text.String(&v, "state_protect4_r") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.How {
 	case StateProtectHowNone:
@@ -1838,46 +1613,36 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		off += 4
 	case StateProtectHowMachCred:
 		if uint64(len(v.MachOps.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.MachOps.MustEnforce)), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.MachOps.MustEnforce), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustEnforce"))
 		}
-		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.MachOps.MustEnforce)+8, uint64(len(v.MachOps.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 12+4*len(v.MachOps.MustEnforce)+4*len(v.MachOps.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.MachOps.MustEnforce)+8, len(v.MachOps.MustAllow), math.MaxUint32, "nfs41.StateProtectRes:MachOps.MustAllow"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.MachOps.MustEnforce)))
-		off += 8
-		off = codec.PutWords(b, off, v.MachOps.MustEnforce)
+		off = codec.PutWords(b, off+8, v.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.MachOps.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.MachOps.MustAllow)
+		off = codec.PutWords(b, off+4, v.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.SSVInfo == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off+4, 0, 1, "nfs41.StateProtectRes:SSVInfo"))
 		}
 		if uint64(len(v.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4, uint64(len(v.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off+4, len(v.SSVInfo.Ops.MustEnforce), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce"))
 		}
 		if uint64(len(v.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVInfo.Ops.MustEnforce)+8, uint64(len(v.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow"))
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.SSVInfo.Ops.MustEnforce)+8, len(v.SSVInfo.Ops.MustAllow), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow"))
 		}
-		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)+28, uint64(len(v.SSVInfo.Handles)), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles"))
-		}
-		if codec.Lacks(b, off, 32+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.SSVInfo.Handles)) > math.MaxUint32 || codec.Lacks(b, off, 32+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.SSVInfo.Ops.MustEnforce)+4*len(v.SSVInfo.Ops.MustAllow)+28, len(v.SSVInfo.Handles), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles"))
 		}
 		w := b[off : off+8 : off+8]
 		binary.BigEndian.PutUint32(w[0:4], uint32(v.How))
 		binary.BigEndian.PutUint32(w[4:8], uint32(len(v.SSVInfo.Ops.MustEnforce)))
-		off += 8
-		off = codec.PutWords(b, off, v.SSVInfo.Ops.MustEnforce)
+		off = codec.PutWords(b, off+8, v.SSVInfo.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.SSVInfo.Ops.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.SSVInfo.Ops.MustAllow)
+		off = codec.PutWords(b, off+4, v.SSVInfo.Ops.MustAllow)
 		w = b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.SSVInfo.HashAlg)
 		binary.BigEndian.PutUint32(w[4:8], v.SSVInfo.EncrAlg)
@@ -1887,15 +1652,11 @@ func (v *StateProtectRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		off += 20
 		s := v.SSVInfo.Handles
 		for i := range s {
-			if uint64(len(s[i])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles[]", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles[]", i))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-			off += 4
-			off = codec.PutOpaque(b, off, s[i])
+			off = codec.PutOpaque(b, off+4, s[i])
 		}
 	default:
 		if !v.How.Valid() {
@@ -1932,7 +1693,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.StateProtectRes:MachOps.MustEnforce")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.StateProtectRes:MachOps.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:MachOps.MustEnforce")
@@ -1944,7 +1705,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.StateProtectRes:MachOps.MustAllow")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.StateProtectRes:MachOps.MustAllow")
 		}
 		if err = codec.Resize(d, &v.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:MachOps.MustAllow")
@@ -1960,7 +1721,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
+			return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Ops.MustEnforce")
@@ -1972,7 +1733,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
+			return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
 		}
 		if err = codec.Resize(d, &v.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Ops.MustAllow")
@@ -1989,7 +1750,7 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.StateProtectRes:SSVInfo.Handles")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.StateProtectRes:SSVInfo.Handles")
 		}
 		if err = codec.Resize(d, &v.SSVInfo.Handles, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.StateProtectRes:SSVInfo.Handles")
@@ -2001,11 +1762,8 @@ func (v *StateProtectRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
+			if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs41.StateProtectRes:SSVInfo.Handles[]", i)
 			}
 			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
@@ -2058,7 +1816,6 @@ func (v *ExchangeIDResOK) ResetXDR() {
 }
 func (v ExchangeIDResOK) String() string { return text.String(&v, "EXCHANGE_ID4resok") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	if codec.Lacks(b, off, 20) {
 		return v.failXDR(e, codec.Full())
@@ -2073,42 +1830,32 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 	case StateProtectHowNone:
 	case StateProtectHowMachCred:
 		if uint64(len(v.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off, len(v.StateProtect.MachOps.MustEnforce), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce"))
 		}
-		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow"))
-		}
-		if codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.StateProtect.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.StateProtect.MachOps.MustEnforce)+4*len(v.StateProtect.MachOps.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.StateProtect.MachOps.MustEnforce)+4, len(v.StateProtect.MachOps.MustAllow), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustEnforce)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustEnforce)
+		off = codec.PutWords(b, off+4, v.StateProtect.MachOps.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.MachOps.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.MachOps.MustAllow)
+		off = codec.PutWords(b, off+4, v.StateProtect.MachOps.MustAllow)
 	case StateProtectHowSSV:
 		if v.StateProtect.SSVInfo == nil {
 			return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo"))
 		}
 		if uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce"))
+			return v.failXDR(e, codec.OverOrFull(off, len(v.StateProtect.SSVInfo.Ops.MustEnforce), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce"))
 		}
 		if uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4, len(v.StateProtect.SSVInfo.Ops.MustAllow), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow"))
 		}
-		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
-		}
-		if codec.Lacks(b, off, 28+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(v.StateProtect.SSVInfo.Handles)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)) {
+			return v.failXDR(e, codec.OverOrFull(off+4*len(v.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.StateProtect.SSVInfo.Ops.MustAllow)+24, len(v.StateProtect.SSVInfo.Handles), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles"))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustEnforce)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.SSVInfo.Ops.MustEnforce)
+		off = codec.PutWords(b, off+4, v.StateProtect.SSVInfo.Ops.MustEnforce)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.StateProtect.SSVInfo.Ops.MustAllow)))
-		off += 4
-		off = codec.PutWords(b, off, v.StateProtect.SSVInfo.Ops.MustAllow)
+		off = codec.PutWords(b, off+4, v.StateProtect.SSVInfo.Ops.MustAllow)
 		w := b[off : off+20 : off+20]
 		binary.BigEndian.PutUint32(w[0:4], v.StateProtect.SSVInfo.HashAlg)
 		binary.BigEndian.PutUint32(w[4:8], v.StateProtect.SSVInfo.EncrAlg)
@@ -2118,15 +1865,11 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		off += 20
 		s := v.StateProtect.SSVInfo.Handles
 		for i := range s {
-			if uint64(len(s[i])) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i))
-			}
-			if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+				return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-			off += 4
-			off = codec.PutOpaque(b, off, s[i])
+			off = codec.PutOpaque(b, off+4, s[i])
 		}
 	default:
 		if !v.StateProtect.How.Valid() {
@@ -2135,45 +1878,35 @@ func (v *ExchangeIDResOK) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error)
 		return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.StateProtect.How)), 0, "nfs41.ExchangeIDResOK:StateProtect.How"))
 	}
 	if len(v.ServerOwner.MajorID) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ServerOwner.MajorID)), 1024, "nfs41.ExchangeIDResOK:ServerOwner.MajorID"))
+		return v.failXDR(e, codec.OverOrFull(off+8, len(v.ServerOwner.MajorID), 1024, "nfs41.ExchangeIDResOK:ServerOwner.MajorID"))
 	}
 	if len(v.ServerScope) > 1024 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ServerOwner.MajorID))+12, uint64(len(v.ServerScope)), 1024, "nfs41.ExchangeIDResOK:ServerScope"))
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.ServerOwner.MajorID))+12, len(v.ServerScope), 1024, "nfs41.ExchangeIDResOK:ServerScope"))
 	}
-	if len(v.ImplID) > 1 {
-		return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ServerOwner.MajorID))+xdr.Padded(len(v.ServerScope))+16, uint64(len(v.ImplID)), 1, "nfs41.ExchangeIDResOK:ImplID"))
-	}
-	if codec.Lacks(b, off, 20+xdr.Padded(len(v.ServerOwner.MajorID))+xdr.Padded(len(v.ServerScope))) {
-		return v.failXDR(e, codec.Full())
+	if len(v.ImplID) > 1 || codec.Lacks(b, off, 20+xdr.Padded(len(v.ServerOwner.MajorID))+xdr.Padded(len(v.ServerScope))) {
+		return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.ServerOwner.MajorID))+xdr.Padded(len(v.ServerScope))+16, len(v.ImplID), 1, "nfs41.ExchangeIDResOK:ImplID"))
 	}
 	w = b[off : off+12 : off+12]
 	binary.BigEndian.PutUint64(w[0:8], v.ServerOwner.MinorID)
 	binary.BigEndian.PutUint32(w[8:12], uint32(len(v.ServerOwner.MajorID)))
-	off += 12
-	off = codec.PutOpaque(b, off, v.ServerOwner.MajorID)
+	off = codec.PutOpaque(b, off+12, v.ServerOwner.MajorID)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ServerScope)))
-	off += 4
-	off = codec.PutOpaque(b, off, v.ServerScope)
+	off = codec.PutOpaque(b, off+4, v.ServerScope)
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ImplID)))
 	off += 4
 	s2 := v.ImplID
 	for i2 := range s2 {
 		p := &s2[i2]
 		if uint64(len(p.Domain)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2))
+			return v.failXDR(e, codec.OverOrFull(off, len(p.Domain), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2))
 		}
-		if uint64(len(p.Name)) > math.MaxUint32 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Name", i2))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
-			return v.failXDR(e, codec.Full())
+		if uint64(len(p.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Domain))+4, len(p.Name), math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Name", i2))
 		}
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Domain)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Domain)
+		off = codec.PutOpaque(b, off+4, p.Domain)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Name)))
-		off += 4
-		off = codec.PutOpaque(b, off, p.Name)
+		off = codec.PutOpaque(b, off+4, p.Name)
 		w := b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], uint64(p.Date.Seconds))
 		binary.BigEndian.PutUint32(w[8:12], p.Date.Nseconds)
@@ -2212,7 +1945,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
+			return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustEnforce")
@@ -2224,7 +1957,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n2)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
+			return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
 		}
 		if err = codec.Resize(d, &v.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.MachOps.MustAllow")
@@ -2240,7 +1973,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n3)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
+			return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustEnforce")
@@ -2252,7 +1985,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
 		if uint64(n4)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
+			return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Ops.MustAllow")
@@ -2269,7 +2002,7 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		n5 := binary.BigEndian.Uint32(w[16:20])
 		off += 20
 		if uint64(n5)*4 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
+			return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
 		}
 		if err = codec.Resize(d, &v.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles")
@@ -2281,11 +2014,8 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 			}
 			n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
-			}
-			if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
+			if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs41.ExchangeIDResOK:StateProtect.SSVInfo.Handles[]", i)
 			}
 			s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 			off += xdr.Padded(int(n6))
@@ -2303,14 +2033,8 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	v.ServerOwner.MinorID = binary.BigEndian.Uint64(w[0:8])
 	n7 := binary.BigEndian.Uint32(w[8:12])
 	off += 12
-	if n7 > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
-	}
-	if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
-	}
-	if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
+	if n7 > 1024 || (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n7, 1024, "nfs41.ExchangeIDResOK:ServerOwner.MajorID")
 	}
 	v.ServerOwner.MajorID = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 	off += xdr.Padded(int(n7))
@@ -2319,14 +2043,8 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n8 > 1024 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.ExchangeIDResOK:ServerScope")
-	}
-	if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-		return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.ExchangeIDResOK:ServerScope")
-	}
-	if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-		return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.ExchangeIDResOK:ServerScope")
+	if n8 > 1024 || (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+		return 0, codec.BadOpaque(b, off, n8, 1024, "nfs41.ExchangeIDResOK:ServerScope")
 	}
 	v.ServerScope = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 	off += xdr.Padded(int(n8))
@@ -2335,11 +2053,8 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 	}
 	n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n9 > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1, "nfs41.ExchangeIDResOK:ImplID")
-	}
-	if uint64(n9)*20 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/20, "nfs41.ExchangeIDResOK:ImplID")
+	if n9 > 1 || uint64(n9)*20 > uint64(len(b)-off) {
+		return 0, codec.BadCount(b, off, n9, 1, 20, "nfs41.ExchangeIDResOK:ImplID")
 	}
 	if err = codec.Resize(d, &v.ImplID, int(n9), 64, off); err != nil {
 		return 0, codec.In(err, "nfs41.ExchangeIDResOK:ImplID")
@@ -2352,11 +2067,8 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		}
 		n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
+		if (uint64(n10)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n10, math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Domain", i2)
 		}
 		p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 		off += xdr.Padded(int(n10))
@@ -2365,11 +2077,8 @@ func (v *ExchangeIDResOK) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err 
 		}
 		n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
-		}
-		if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
+		if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs41.ExchangeIDResOK:ImplID[].Name", i2)
 		}
 		p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 		off += xdr.Padded(int(n11))
@@ -2431,7 +2140,6 @@ func (v *ExchangeIDRes) ResetXDR() {
 }
 func (v ExchangeIDRes) String() string { return text.String(&v, "EXCHANGE_ID4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Status {
 	case StatusOK:
@@ -2452,42 +2160,32 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 		case StateProtectHowNone:
 		case StateProtectHowMachCred:
 			if uint64(len(v.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce"))
+				return v.failXDR(e, codec.OverOrFull(off, len(v.OK.StateProtect.MachOps.MustEnforce), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce"))
 			}
-			if uint64(len(v.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow"))
-			}
-			if codec.Lacks(b, off, 8+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4*len(v.OK.StateProtect.MachOps.MustAllow)) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4*len(v.OK.StateProtect.MachOps.MustAllow)) {
+				return v.failXDR(e, codec.OverOrFull(off+4*len(v.OK.StateProtect.MachOps.MustEnforce)+4, len(v.OK.StateProtect.MachOps.MustAllow), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.MachOps.MustEnforce)))
-			off += 4
-			off = codec.PutWords(b, off, v.OK.StateProtect.MachOps.MustEnforce)
+			off = codec.PutWords(b, off+4, v.OK.StateProtect.MachOps.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.MachOps.MustAllow)))
-			off += 4
-			off = codec.PutWords(b, off, v.OK.StateProtect.MachOps.MustAllow)
+			off = codec.PutWords(b, off+4, v.OK.StateProtect.MachOps.MustAllow)
 		case StateProtectHowSSV:
 			if v.OK.StateProtect.SSVInfo == nil {
 				return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo"))
 			}
 			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce"))
+				return v.failXDR(e, codec.OverOrFull(off, len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 			}
 			if uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
+				return v.failXDR(e, codec.OverOrFull(off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, len(v.OK.StateProtect.SSVInfo.Ops.MustAllow), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow"))
 			}
-			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
-			}
-			if codec.Lacks(b, off, 28+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(v.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
+				return v.failXDR(e, codec.OverOrFull(off+4*len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, len(v.OK.StateProtect.SSVInfo.Handles), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles"))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
-			off += 4
-			off = codec.PutWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
+			off = codec.PutWords(b, off+4, v.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.StateProtect.SSVInfo.Ops.MustAllow)))
-			off += 4
-			off = codec.PutWords(b, off, v.OK.StateProtect.SSVInfo.Ops.MustAllow)
+			off = codec.PutWords(b, off+4, v.OK.StateProtect.SSVInfo.Ops.MustAllow)
 			w := b[off : off+20 : off+20]
 			binary.BigEndian.PutUint32(w[0:4], v.OK.StateProtect.SSVInfo.HashAlg)
 			binary.BigEndian.PutUint32(w[4:8], v.OK.StateProtect.SSVInfo.EncrAlg)
@@ -2497,15 +2195,11 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			off += 20
 			s := v.OK.StateProtect.SSVInfo.Handles
 			for i := range s {
-				if uint64(len(s[i])) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i))
-				}
-				if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-					return v.failXDR(e, codec.Full())
+				if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+					return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i))
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-				off += 4
-				off = codec.PutOpaque(b, off, s[i])
+				off = codec.PutOpaque(b, off+4, s[i])
 			}
 		default:
 			if !v.OK.StateProtect.How.Valid() {
@@ -2514,45 +2208,35 @@ func (v *ExchangeIDRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.OK.StateProtect.How)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.How"))
 		}
 		if len(v.OK.ServerOwner.MajorID) > 1024 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.OK.ServerOwner.MajorID)), 1024, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID"))
+			return v.failXDR(e, codec.OverOrFull(off+8, len(v.OK.ServerOwner.MajorID), 1024, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID"))
 		}
 		if len(v.OK.ServerScope) > 1024 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OK.ServerOwner.MajorID))+12, uint64(len(v.OK.ServerScope)), 1024, "nfs41.ExchangeIDRes:OK.ServerScope"))
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.OK.ServerOwner.MajorID))+12, len(v.OK.ServerScope), 1024, "nfs41.ExchangeIDRes:OK.ServerScope"))
 		}
-		if len(v.OK.ImplID) > 1 {
-			return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.OK.ServerOwner.MajorID))+xdr.Padded(len(v.OK.ServerScope))+16, uint64(len(v.OK.ImplID)), 1, "nfs41.ExchangeIDRes:OK.ImplID"))
-		}
-		if codec.Lacks(b, off, 20+xdr.Padded(len(v.OK.ServerOwner.MajorID))+xdr.Padded(len(v.OK.ServerScope))) {
-			return v.failXDR(e, codec.Full())
+		if len(v.OK.ImplID) > 1 || codec.Lacks(b, off, 20+xdr.Padded(len(v.OK.ServerOwner.MajorID))+xdr.Padded(len(v.OK.ServerScope))) {
+			return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.OK.ServerOwner.MajorID))+xdr.Padded(len(v.OK.ServerScope))+16, len(v.OK.ImplID), 1, "nfs41.ExchangeIDRes:OK.ImplID"))
 		}
 		w = b[off : off+12 : off+12]
 		binary.BigEndian.PutUint64(w[0:8], v.OK.ServerOwner.MinorID)
 		binary.BigEndian.PutUint32(w[8:12], uint32(len(v.OK.ServerOwner.MajorID)))
-		off += 12
-		off = codec.PutOpaque(b, off, v.OK.ServerOwner.MajorID)
+		off = codec.PutOpaque(b, off+12, v.OK.ServerOwner.MajorID)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ServerScope)))
-		off += 4
-		off = codec.PutOpaque(b, off, v.OK.ServerScope)
+		off = codec.PutOpaque(b, off+4, v.OK.ServerScope)
 		binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.OK.ImplID)))
 		off += 4
 		s2 := v.OK.ImplID
 		for i2 := range s2 {
 			p := &s2[i2]
 			if uint64(len(p.Domain)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2))
+				return v.failXDR(e, codec.OverOrFull(off, len(p.Domain), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2))
 			}
-			if uint64(len(p.Name)) > math.MaxUint32 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2))
-			}
-			if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
-				return v.failXDR(e, codec.Full())
+			if uint64(len(p.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
+				return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Domain))+4, len(p.Name), math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2))
 			}
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Domain)))
-			off += 4
-			off = codec.PutOpaque(b, off, p.Domain)
+			off = codec.PutOpaque(b, off+4, p.Domain)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Name)))
-			off += 4
-			off = codec.PutOpaque(b, off, p.Name)
+			off = codec.PutOpaque(b, off+4, p.Name)
 			w := b[off : off+12 : off+12]
 			binary.BigEndian.PutUint64(w[0:8], uint64(p.Date.Seconds))
 			binary.BigEndian.PutUint32(w[8:12], p.Date.Nseconds)
@@ -2621,7 +2305,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
+				return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
 			}
 			if err = codec.Resize(d, &v.OK.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustEnforce")
@@ -2633,7 +2317,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n2)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
+				return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
 			}
 			if err = codec.Resize(d, &v.OK.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.MachOps.MustAllow")
@@ -2649,7 +2333,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n3)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
+				return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
 			}
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustEnforce")
@@ -2661,7 +2345,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
 			if uint64(n4)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
+				return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
 			}
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Ops.MustAllow")
@@ -2678,7 +2362,7 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			n5 := binary.BigEndian.Uint32(w[16:20])
 			off += 20
 			if uint64(n5)*4 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
+				return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
 			}
 			if err = codec.Resize(d, &v.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 				return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles")
@@ -2690,11 +2374,8 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 				}
 				n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
-				}
-				if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
+				if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs41.ExchangeIDRes:OK.StateProtect.SSVInfo.Handles[]", i)
 				}
 				s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 				off += xdr.Padded(int(n6))
@@ -2712,14 +2393,8 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		v.OK.ServerOwner.MinorID = binary.BigEndian.Uint64(w[0:8])
 		n7 := binary.BigEndian.Uint32(w[8:12])
 		off += 12
-		if n7 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
-		}
-		if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
-		}
-		if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
+		if n7 > 1024 || (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n7, 1024, "nfs41.ExchangeIDRes:OK.ServerOwner.MajorID")
 		}
 		v.OK.ServerOwner.MajorID = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 		off += xdr.Padded(int(n7))
@@ -2728,14 +2403,8 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		}
 		n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n8 > 1024 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.ExchangeIDRes:OK.ServerScope")
-		}
-		if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-			return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.ExchangeIDRes:OK.ServerScope")
-		}
-		if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-			return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.ExchangeIDRes:OK.ServerScope")
+		if n8 > 1024 || (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+			return 0, codec.BadOpaque(b, off, n8, 1024, "nfs41.ExchangeIDRes:OK.ServerScope")
 		}
 		v.OK.ServerScope = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 		off += xdr.Padded(int(n8))
@@ -2744,11 +2413,8 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 		}
 		n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 		off += 4
-		if n9 > 1 {
-			return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1, "nfs41.ExchangeIDRes:OK.ImplID")
-		}
-		if uint64(n9)*20 > uint64(len(b)-off) {
-			return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/20, "nfs41.ExchangeIDRes:OK.ImplID")
+		if n9 > 1 || uint64(n9)*20 > uint64(len(b)-off) {
+			return 0, codec.BadCount(b, off, n9, 1, 20, "nfs41.ExchangeIDRes:OK.ImplID")
 		}
 		if err = codec.Resize(d, &v.OK.ImplID, int(n9), 64, off); err != nil {
 			return 0, codec.In(err, "nfs41.ExchangeIDRes:OK.ImplID")
@@ -2761,11 +2427,8 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			}
 			n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
+			if (uint64(n10)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n10, math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Domain", i2)
 			}
 			p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 			off += xdr.Padded(int(n10))
@@ -2774,11 +2437,8 @@ func (v *ExchangeIDRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err er
 			}
 			n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
-			}
-			if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
+			if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs41.ExchangeIDRes:OK.ImplID[].Name", i2)
 			}
 			p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 			off += xdr.Padded(int(n11))
@@ -2814,7 +2474,6 @@ func (v *CompoundHead) UnmarshalBinary(b []byte) error        { return codec.All
 func (v *CompoundHead) ResetXDR()                             { *v = CompoundHead{} }
 func (v CompoundHead) String() string                         { return text.String(&v, "compound_head4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundHead) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs41.CompoundHead:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32))
 	off, fault = codec.At(fault, "nfs41.CompoundHead:MinorVersion").In(codec.PutWord(b, off, v.MinorVersion))
@@ -2875,7 +2534,6 @@ func (v *ResOp) ResetXDR() {
 }
 func (v ResOp) String() string { return text.String(&v, "nfs_resop4") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	switch v.Resop {
 	case OpExchangeID:
@@ -2904,42 +2562,32 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 			case StateProtectHowNone:
 			case StateProtectHowMachCred:
 				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce"))
+					return v.failXDR(e, codec.OverOrFull(off, len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce"))
 				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow"))
-				}
-				if codec.Lacks(b, off, 8+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
-					return v.failXDR(e, codec.Full())
+				if uint64(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
+					return v.failXDR(e, codec.OverOrFull(off+4*len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow"))
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)))
-				off += 4
-				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
+				off = codec.PutWords(b, off+4, v.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.MachOps.MustAllow)))
-				off += 4
-				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
+				off = codec.PutWords(b, off+4, v.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 			case StateProtectHowSSV:
 				if v.ExchangeID.OK.StateProtect.SSVInfo == nil {
 					return v.failXDR(e, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo"))
 				}
 				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce"))
+					return v.failXDR(e, codec.OverOrFull(off, len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce"))
 				}
 				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow"))
+					return v.failXDR(e, codec.OverOrFull(off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow"))
 				}
-				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles"))
-				}
-				if codec.Lacks(b, off, 28+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
-					return v.failXDR(e, codec.Full())
+				if uint64(len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
+					return v.failXDR(e, codec.OverOrFull(off+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, len(v.ExchangeID.OK.StateProtect.SSVInfo.Handles), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles"))
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
-				off += 4
-				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
+				off = codec.PutWords(b, off+4, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
-				off += 4
-				off = codec.PutWords(b, off, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
+				off = codec.PutWords(b, off+4, v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 				w := b[off : off+20 : off+20]
 				binary.BigEndian.PutUint32(w[0:4], v.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
 				binary.BigEndian.PutUint32(w[4:8], v.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
@@ -2949,15 +2597,11 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				off += 20
 				s := v.ExchangeID.OK.StateProtect.SSVInfo.Handles
 				for i := range s {
-					if uint64(len(s[i])) > math.MaxUint32 {
-						return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(s[i])), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i))
-					}
-					if codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
-						return v.failXDR(e, codec.Full())
+					if uint64(len(s[i])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s[i]))) {
+						return v.failXDR(e, codec.OverOrFull(off, len(s[i]), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i))
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s[i])))
-					off += 4
-					off = codec.PutOpaque(b, off, s[i])
+					off = codec.PutOpaque(b, off+4, s[i])
 				}
 			default:
 				if !v.ExchangeID.OK.StateProtect.How.Valid() {
@@ -2966,45 +2610,35 @@ func (v *ResOp) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				return v.failXDR(e, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(v.ExchangeID.OK.StateProtect.How)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.How"))
 			}
 			if len(v.ExchangeID.OK.ServerOwner.MajorID) > 1024 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+8, uint64(len(v.ExchangeID.OK.ServerOwner.MajorID)), 1024, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID"))
+				return v.failXDR(e, codec.OverOrFull(off+8, len(v.ExchangeID.OK.ServerOwner.MajorID), 1024, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID"))
 			}
 			if len(v.ExchangeID.OK.ServerScope) > 1024 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))+12, uint64(len(v.ExchangeID.OK.ServerScope)), 1024, "nfs41.ResOp:ExchangeID.OK.ServerScope"))
+				return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))+12, len(v.ExchangeID.OK.ServerScope), 1024, "nfs41.ResOp:ExchangeID.OK.ServerScope"))
 			}
-			if len(v.ExchangeID.OK.ImplID) > 1 {
-				return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(v.ExchangeID.OK.ServerScope))+16, uint64(len(v.ExchangeID.OK.ImplID)), 1, "nfs41.ResOp:ExchangeID.OK.ImplID"))
-			}
-			if codec.Lacks(b, off, 20+xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(v.ExchangeID.OK.ServerScope))) {
-				return v.failXDR(e, codec.Full())
+			if len(v.ExchangeID.OK.ImplID) > 1 || codec.Lacks(b, off, 20+xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(v.ExchangeID.OK.ServerScope))) {
+				return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(v.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(v.ExchangeID.OK.ServerScope))+16, len(v.ExchangeID.OK.ImplID), 1, "nfs41.ResOp:ExchangeID.OK.ImplID"))
 			}
 			w = b[off : off+12 : off+12]
 			binary.BigEndian.PutUint64(w[0:8], v.ExchangeID.OK.ServerOwner.MinorID)
 			binary.BigEndian.PutUint32(w[8:12], uint32(len(v.ExchangeID.OK.ServerOwner.MajorID)))
-			off += 12
-			off = codec.PutOpaque(b, off, v.ExchangeID.OK.ServerOwner.MajorID)
+			off = codec.PutOpaque(b, off+12, v.ExchangeID.OK.ServerOwner.MajorID)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.ServerScope)))
-			off += 4
-			off = codec.PutOpaque(b, off, v.ExchangeID.OK.ServerScope)
+			off = codec.PutOpaque(b, off+4, v.ExchangeID.OK.ServerScope)
 			binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.ExchangeID.OK.ImplID)))
 			off += 4
 			s2 := v.ExchangeID.OK.ImplID
 			for i2 := range s2 {
 				p := &s2[i2]
 				if uint64(len(p.Domain)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off, uint64(len(p.Domain)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2))
+					return v.failXDR(e, codec.OverOrFull(off, len(p.Domain), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2))
 				}
-				if uint64(len(p.Name)) > math.MaxUint32 {
-					return v.failXDR(e, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.Domain))+4, uint64(len(p.Name)), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2))
-				}
-				if codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
-					return v.failXDR(e, codec.Full())
+				if uint64(len(p.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(p.Domain))+xdr.Padded(len(p.Name))) {
+					return v.failXDR(e, codec.OverOrFull(off+xdr.Padded(len(p.Domain))+4, len(p.Name), math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2))
 				}
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Domain)))
-				off += 4
-				off = codec.PutOpaque(b, off, p.Domain)
+				off = codec.PutOpaque(b, off+4, p.Domain)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.Name)))
-				off += 4
-				off = codec.PutOpaque(b, off, p.Name)
+				off = codec.PutOpaque(b, off+4, p.Name)
 				w := b[off : off+12 : off+12]
 				binary.BigEndian.PutUint64(w[0:8], uint64(p.Date.Seconds))
 				binary.BigEndian.PutUint32(w[8:12], p.Date.Nseconds)
@@ -3097,7 +2731,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
+					return 0, codec.BadCount(b, off, n, math.MaxUint32, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
 				}
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustEnforce")
@@ -3109,7 +2743,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n2)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
+					return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
 				}
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n2), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.MachOps.MustAllow")
@@ -3125,7 +2759,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n3)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
+					return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
 				}
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n3), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce")
@@ -3137,7 +2771,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
 				if uint64(n4)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
+					return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
 				}
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n4), 4, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow")
@@ -3154,7 +2788,7 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				n5 := binary.BigEndian.Uint32(w[16:20])
 				off += 20
 				if uint64(n5)*4 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
+					return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
 				}
 				if err = codec.Resize(d, &v.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n5), 24, off); err != nil {
 					return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles")
@@ -3166,11 +2800,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 					}
 					n6 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if (uint64(n6)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n6)), "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
-					}
-					if !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n6), codec.PadBits(b, off, int(n6)), 0, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
+					if (uint64(n6)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n6)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+						return 0, codec.BadOpaque(b, off, n6, math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i)
 					}
 					s[i] = codec.Bytes(d, b[off:off+int(n6):off+int(n6)])
 					off += xdr.Padded(int(n6))
@@ -3188,14 +2819,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			v.ExchangeID.OK.ServerOwner.MinorID = binary.BigEndian.Uint64(w[0:8])
 			n7 := binary.BigEndian.Uint32(w[8:12])
 			off += 12
-			if n7 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n7), 1024, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
-			}
-			if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
-			}
-			if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
+			if n7 > 1024 || (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n7, 1024, "nfs41.ResOp:ExchangeID.OK.ServerOwner.MajorID")
 			}
 			v.ExchangeID.OK.ServerOwner.MajorID = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 			off += xdr.Padded(int(n7))
@@ -3204,14 +2829,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n8 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if n8 > 1024 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.ResOp:ExchangeID.OK.ServerScope")
-			}
-			if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-				return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.ResOp:ExchangeID.OK.ServerScope")
-			}
-			if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-				return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.ResOp:ExchangeID.OK.ServerScope")
+			if n8 > 1024 || (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+				return 0, codec.BadOpaque(b, off, n8, 1024, "nfs41.ResOp:ExchangeID.OK.ServerScope")
 			}
 			v.ExchangeID.OK.ServerScope = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 			off += xdr.Padded(int(n8))
@@ -3220,11 +2839,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 			}
 			n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 			off += 4
-			if n9 > 1 {
-				return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1, "nfs41.ResOp:ExchangeID.OK.ImplID")
-			}
-			if uint64(n9)*20 > uint64(len(b)-off) {
-				return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n9), uint64(len(b)-off)/20, "nfs41.ResOp:ExchangeID.OK.ImplID")
+			if n9 > 1 || uint64(n9)*20 > uint64(len(b)-off) {
+				return 0, codec.BadCount(b, off, n9, 1, 20, "nfs41.ResOp:ExchangeID.OK.ImplID")
 			}
 			if err = codec.Resize(d, &v.ExchangeID.OK.ImplID, int(n9), 64, off); err != nil {
 				return 0, codec.In(err, "nfs41.ResOp:ExchangeID.OK.ImplID")
@@ -3237,11 +2853,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				}
 				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if (uint64(n10)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n10)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
-				}
-				if !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n10), codec.PadBits(b, off, int(n10)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
+				if (uint64(n10)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n10)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.BadOpaque(b, off, n10, math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Domain", i2)
 				}
 				p.Domain = codec.Bytes(d, b[off:off+int(n10):off+int(n10)])
 				off += xdr.Padded(int(n10))
@@ -3250,11 +2863,8 @@ func (v *ResOp) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 				}
 				n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
-				}
-				if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
+				if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs41.ResOp:ExchangeID.OK.ImplID[].Name", i2)
 				}
 				p.Name = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 				off += xdr.Padded(int(n11))
@@ -3338,17 +2948,13 @@ func (v *CompoundRes) ResetXDR() {
 }
 func (v CompoundRes) String() string { return text.String(&v, "COMPOUND4res") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 	off, fault := codec.At(nil, "nfs41.CompoundRes:Status").In(codec.PutEnum(b, off, v.Status))
 	if off, fault = codec.At(fault, "nfs41.CompoundRes:Tag").In(codec.PutCounted(b, off, v.Tag, math.MaxUint32)); fault != nil {
 		return 0, fault
 	}
-	if len(v.Results) > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(v.Results)), 1, "nfs41.CompoundRes:Results")
-	}
-	if codec.Lacks(b, off, 4) {
-		return 0, codec.Full()
+	if len(v.Results) > 1 || codec.Lacks(b, off, 4) {
+		return 0, codec.OverOrFull(off, len(v.Results), 1, "nfs41.CompoundRes:Results")
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(v.Results)))
 	off += 4
@@ -3382,42 +2988,32 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 				case StateProtectHowNone:
 				case StateProtectHowMachCred:
 					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
+						return 0, codec.OverOrFull(off, len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
-					}
-					if codec.Lacks(b, off, 8+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
-						return 0, codec.Full()
+					if uint64(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) > math.MaxUint32 || codec.Lacks(b, off, 8+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)) {
+						return 0, codec.OverOrFull(off+4*len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)+4, len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)))
-					off += 4
-					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
+					off = codec.PutWords(b, off+4, p.ExchangeID.OK.StateProtect.MachOps.MustEnforce)
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.MachOps.MustAllow)))
-					off += 4
-					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.MachOps.MustAllow)
+					off = codec.PutWords(b, off+4, p.ExchangeID.OK.StateProtect.MachOps.MustAllow)
 				case StateProtectHowSSV:
 					if p.ExchangeID.OK.StateProtect.SSVInfo == nil {
 						return 0, codec.Fail(xdr.CodeEmpty, off, 0, 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo", i)
 					}
 					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
+						return 0, codec.OverOrFull(off, len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
+						return 0, codec.OverOrFull(off+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4, len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
-					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
-					}
-					if codec.Lacks(b, off, 28+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
-						return 0, codec.Full()
+					if uint64(len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles)) > math.MaxUint32 || codec.Lacks(b, off, 28+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)) {
+						return 0, codec.OverOrFull(off+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)+4*len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)+24, len(p.ExchangeID.OK.StateProtect.SSVInfo.Handles), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)))
-					off += 4
-					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
+					off = codec.PutWords(b, off+4, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce)
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)))
-					off += 4
-					off = codec.PutWords(b, off, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
+					off = codec.PutWords(b, off+4, p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow)
 					w := b[off : off+20 : off+20]
 					binary.BigEndian.PutUint32(w[0:4], p.ExchangeID.OK.StateProtect.SSVInfo.HashAlg)
 					binary.BigEndian.PutUint32(w[4:8], p.ExchangeID.OK.StateProtect.SSVInfo.EncrAlg)
@@ -3427,15 +3023,11 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					off += 20
 					s2 := p.ExchangeID.OK.StateProtect.SSVInfo.Handles
 					for i2 := range s2 {
-						if uint64(len(s2[i2])) > math.MaxUint32 {
-							return 0, codec.Fail(xdr.CodeBound, off, uint64(len(s2[i2])), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
-						}
-						if codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
-							return 0, codec.Full()
+						if uint64(len(s2[i2])) > math.MaxUint32 || codec.Lacks(b, off, 4+xdr.Padded(len(s2[i2]))) {
+							return 0, codec.OverOrFull(off, len(s2[i2]), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(s2[i2])))
-						off += 4
-						off = codec.PutOpaque(b, off, s2[i2])
+						off = codec.PutOpaque(b, off+4, s2[i2])
 					}
 				default:
 					if !p.ExchangeID.OK.StateProtect.How.Valid() {
@@ -3444,45 +3036,35 @@ func (v *CompoundRes) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
 					return 0, codec.Fail(xdr.CodeUnion, off-4, uint64(uint32(p.ExchangeID.OK.StateProtect.How)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.How", i)
 				}
 				if len(p.ExchangeID.OK.ServerOwner.MajorID) > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off+8, uint64(len(p.ExchangeID.OK.ServerOwner.MajorID)), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
+					return 0, codec.OverOrFull(off+8, len(p.ExchangeID.OK.ServerOwner.MajorID), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
 				}
 				if len(p.ExchangeID.OK.ServerScope) > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+12, uint64(len(p.ExchangeID.OK.ServerScope)), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
+					return 0, codec.OverOrFull(off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+12, len(p.ExchangeID.OK.ServerScope), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
-				if len(p.ExchangeID.OK.ImplID) > 1 {
-					return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))+16, uint64(len(p.ExchangeID.OK.ImplID)), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
-				}
-				if codec.Lacks(b, off, 20+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))) {
-					return 0, codec.Full()
+				if len(p.ExchangeID.OK.ImplID) > 1 || codec.Lacks(b, off, 20+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))) {
+					return 0, codec.OverOrFull(off+xdr.Padded(len(p.ExchangeID.OK.ServerOwner.MajorID))+xdr.Padded(len(p.ExchangeID.OK.ServerScope))+16, len(p.ExchangeID.OK.ImplID), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
 				w = b[off : off+12 : off+12]
 				binary.BigEndian.PutUint64(w[0:8], p.ExchangeID.OK.ServerOwner.MinorID)
 				binary.BigEndian.PutUint32(w[8:12], uint32(len(p.ExchangeID.OK.ServerOwner.MajorID)))
-				off += 12
-				off = codec.PutOpaque(b, off, p.ExchangeID.OK.ServerOwner.MajorID)
+				off = codec.PutOpaque(b, off+12, p.ExchangeID.OK.ServerOwner.MajorID)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.ServerScope)))
-				off += 4
-				off = codec.PutOpaque(b, off, p.ExchangeID.OK.ServerScope)
+				off = codec.PutOpaque(b, off+4, p.ExchangeID.OK.ServerScope)
 				binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p.ExchangeID.OK.ImplID)))
 				off += 4
 				s3 := p.ExchangeID.OK.ImplID
 				for i3 := range s3 {
 					p2 := &s3[i3]
 					if uint64(len(p2.Domain)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off, uint64(len(p2.Domain)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
+						return 0, codec.OverOrFull(off, len(p2.Domain), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
 					}
-					if uint64(len(p2.Name)) > math.MaxUint32 {
-						return 0, codec.Fail(xdr.CodeBound, off+xdr.Padded(len(p2.Domain))+4, uint64(len(p2.Name)), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
-					}
-					if codec.Lacks(b, off, 20+xdr.Padded(len(p2.Domain))+xdr.Padded(len(p2.Name))) {
-						return 0, codec.Full()
+					if uint64(len(p2.Name)) > math.MaxUint32 || codec.Lacks(b, off, 20+xdr.Padded(len(p2.Domain))+xdr.Padded(len(p2.Name))) {
+						return 0, codec.OverOrFull(off+xdr.Padded(len(p2.Domain))+4, len(p2.Name), math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
 					}
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.Domain)))
-					off += 4
-					off = codec.PutOpaque(b, off, p2.Domain)
+					off = codec.PutOpaque(b, off+4, p2.Domain)
 					binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(p2.Name)))
-					off += 4
-					off = codec.PutOpaque(b, off, p2.Name)
+					off = codec.PutOpaque(b, off+4, p2.Name)
 					w := b[off : off+12 : off+12]
 					binary.BigEndian.PutUint64(w[0:8], uint64(p2.Date.Seconds))
 					binary.BigEndian.PutUint32(w[8:12], p2.Date.Nseconds)
@@ -3518,11 +3100,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 1 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 1, "nfs41.CompoundRes:Results")
-	}
-	if uint64(n)*8 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/8, "nfs41.CompoundRes:Results")
+	if n > 1 || uint64(n)*8 > uint64(len(b)-off) {
+		return 0, codec.BadCount(b, off, n, 1, 8, "nfs41.CompoundRes:Results")
 	}
 	if err = codec.Resize(d, &v.Results, int(n), 32, off); err != nil {
 		return 0, codec.In(err, "nfs41.CompoundRes:Results")
@@ -3597,7 +3176,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					n2 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n2)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n2), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
+						return 0, codec.BadCount(b, off, n2, math.MaxUint32, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
 					}
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustEnforce, int(n2), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustEnforce", i)
@@ -3609,7 +3188,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					n3 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n3)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n3), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
+						return 0, codec.BadCount(b, off, n3, math.MaxUint32, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
 					}
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.MachOps.MustAllow, int(n3), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.MachOps.MustAllow", i)
@@ -3625,7 +3204,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					n4 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n4)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n4), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
+						return 0, codec.BadCount(b, off, n4, math.MaxUint32, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
 					}
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce, int(n4), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustEnforce", i)
@@ -3637,7 +3216,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					n5 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
 					if uint64(n5)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n5), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
+						return 0, codec.BadCount(b, off, n5, math.MaxUint32, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
 					}
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow, int(n5), 4, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Ops.MustAllow", i)
@@ -3654,7 +3233,7 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					n6 := binary.BigEndian.Uint32(w[16:20])
 					off += 20
 					if uint64(n6)*4 > uint64(len(b)-off) {
-						return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n6), uint64(len(b)-off)/4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
+						return 0, codec.BadCount(b, off, n6, math.MaxUint32, 4, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
 					}
 					if err = codec.Resize(d, &p.ExchangeID.OK.StateProtect.SSVInfo.Handles, int(n6), 24, off); err != nil {
 						return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles", i)
@@ -3666,11 +3245,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 						}
 						n7 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 						off += 4
-						if (uint64(n7)+3)&^3 > uint64(len(b)-off) {
-							return 0, codec.Short(b, off, xdr.Padded(int(n7)), "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
-						}
-						if !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-							return 0, codec.Fail(xdr.CodePadding, off+int(n7), codec.PadBits(b, off, int(n7)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
+						if (uint64(n7)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n7)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+							return 0, codec.BadOpaque(b, off, n7, math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.StateProtect.SSVInfo.Handles[]", i, i2)
 						}
 						s2[i2] = codec.Bytes(d, b[off:off+int(n7):off+int(n7)])
 						off += xdr.Padded(int(n7))
@@ -3688,14 +3264,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 				p.ExchangeID.OK.ServerOwner.MinorID = binary.BigEndian.Uint64(w[0:8])
 				n8 := binary.BigEndian.Uint32(w[8:12])
 				off += 12
-				if n8 > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n8), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
-				}
-				if (uint64(n8)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n8)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
-				}
-				if !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n8), codec.PadBits(b, off, int(n8)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
+				if n8 > 1024 || (uint64(n8)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n8)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.BadOpaque(b, off, n8, 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerOwner.MajorID", i)
 				}
 				p.ExchangeID.OK.ServerOwner.MajorID = codec.Bytes(d, b[off:off+int(n8):off+int(n8)])
 				off += xdr.Padded(int(n8))
@@ -3704,14 +3274,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 				}
 				n9 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if n9 > 1024 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n9), 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
-				}
-				if (uint64(n9)+3)&^3 > uint64(len(b)-off) {
-					return 0, codec.Short(b, off, xdr.Padded(int(n9)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
-				}
-				if !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-					return 0, codec.Fail(xdr.CodePadding, off+int(n9), codec.PadBits(b, off, int(n9)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
+				if n9 > 1024 || (uint64(n9)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n9)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+					return 0, codec.BadOpaque(b, off, n9, 1024, "nfs41.CompoundRes:Results[].ExchangeID.OK.ServerScope", i)
 				}
 				p.ExchangeID.OK.ServerScope = codec.Bytes(d, b[off:off+int(n9):off+int(n9)])
 				off += xdr.Padded(int(n9))
@@ -3720,11 +3284,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 				}
 				n10 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 				off += 4
-				if n10 > 1 {
-					return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n10), 1, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
-				}
-				if uint64(n10)*20 > uint64(len(b)-off) {
-					return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n10), uint64(len(b)-off)/20, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
+				if n10 > 1 || uint64(n10)*20 > uint64(len(b)-off) {
+					return 0, codec.BadCount(b, off, n10, 1, 20, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
 				}
 				if err = codec.Resize(d, &p.ExchangeID.OK.ImplID, int(n10), 64, off); err != nil {
 					return 0, codec.In(err, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID", i)
@@ -3737,11 +3298,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					}
 					n11 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if (uint64(n11)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n11)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
-					}
-					if !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n11), codec.PadBits(b, off, int(n11)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
+					if (uint64(n11)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n11)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+						return 0, codec.BadOpaque(b, off, n11, math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Domain", i, i3)
 					}
 					p2.Domain = codec.Bytes(d, b[off:off+int(n11):off+int(n11)])
 					off += xdr.Padded(int(n11))
@@ -3750,11 +3308,8 @@ func (v *CompoundRes) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err erro
 					}
 					n12 := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 					off += 4
-					if (uint64(n12)+3)&^3 > uint64(len(b)-off) {
-						return 0, codec.Short(b, off, xdr.Padded(int(n12)), "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
-					}
-					if !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
-						return 0, codec.Fail(xdr.CodePadding, off+int(n12), codec.PadBits(b, off, int(n12)), 0, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
+					if (uint64(n12)+3)&^3 > uint64(len(b)-off) || !codec.ZeroPad(b, off, int(n12)) && codec.Refuses(&d.Rules, xdr.CodePadding) {
+						return 0, codec.BadOpaque(b, off, n12, math.MaxUint32, "nfs41.CompoundRes:Results[].ExchangeID.OK.ImplID[].Name", i, i3)
 					}
 					p2.Name = codec.Bytes(d, b[off:off+int(n12):off+int(n12)])
 					off += xdr.Padded(int(n12))
