@@ -118,7 +118,7 @@ func (d *documents) findings(files []*source.File) []diag.Diagnostic {
 			continue
 		}
 		for _, m := range doc.Marks {
-			out = append(out, diag.New(diag.UnknownMark, f.LineSpan(m.Num), "%s looks like a mark between files, and has no known meaning", diag.Quote(m.Text)))
+			out = append(out, diag.New(diag.UnknownMark, f.LineSpan(m.Num), "%s looks like a mark between files, and has no known meaning: %s", diag.Quote(m.Text), m.Fate()))
 		}
 		for _, u := range doc.Lost {
 			out = append(out, diag.New(diag.UnclosedDefinition, f.LineSpan(u.Num), "%s begins a definition that never closes", diag.Quote(strings.TrimSpace(u.Text))))

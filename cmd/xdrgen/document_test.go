@@ -173,6 +173,18 @@ func TestMarksWithoutMeaningAreWarnings(t *testing.T) {
 	}
 }
 
+// TestUnknownMarksAreLeftOut has marks in a document. They are not compiled, unless they are
+// comments, and the finding shows the document's line.
+func TestUnknownMarksAreLeftOut(t *testing.T) {
+	for _, mark := range []string{"@@WHAT x", "@FILE two.x", "<CODE BEGINS>", "--- two.x", "/* FILE BEGINS: two.x */"} {
+		t.Chdir(writeFiles(t, map[string]string{"d.txt": "/// const A = 1;\n/// " + mark + "\n/// const B = 2;\n"}))
+		stdout, stderr, code := runCommand(t, "check", "d.txt")
+		if code != exitClean || strings.Count(stdout, ": warning: ") != 1 || !strings.Contains(stdout, mark+"\n") {
+			t.Errorf("%s: exit code %d\n%s%s", mark, code, stdout, stderr)
+		}
+	}
+}
+
 // TestDefinitionsThatNeverCloseAreErrors cuts documents off within a definition.
 func TestDefinitionsThatNeverCloseAreErrors(t *testing.T) {
 	for name, at := range map[string]string{"my draft.txt": "6:20:", "draft.md": "5:", "rfc1.txt": "5:"} {

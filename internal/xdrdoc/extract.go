@@ -66,7 +66,8 @@ func Extract(doc []byte, o Options) (*Document, error) {
 			return d, errors.New("found no line that begins with ///, which -mode marked needs; try -mode sections")
 		}
 		all = RevealPieces(all)
-		d.Parts, d.Marks = Split(all), UnknownMarks(all)
+		all, d.Marks = TakeMarks(all)
+		d.Parts = Split(all)
 		return d, nil
 	}
 	return d, d.read(doc, lines, o.Sections)

@@ -152,7 +152,8 @@ func (r *docResult) fromMarked(all []xdrdoc.Line) error {
 		}
 	}
 	all = xdrdoc.RevealPieces(all)
-	for _, m := range xdrdoc.UnknownMarks(all) {
+	all, marks := xdrdoc.TakeMarks(all)
+	for _, m := range marks {
 		r.notes = append(r.notes, m.Note())
 	}
 	parts, err := xdrdoc.Assign(xdrdoc.Split(all), names)

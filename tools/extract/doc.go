@@ -37,7 +37,7 @@
 // anywhere else (quoted scripts) are not taken. A document may divide its XDR into files: by a
 // comment "FILE ENDS: name.x" at the end of each, or by a line "@@FILE name.x" before each. The
 // latter is dropped, and the lines before the first one are put at the front of every file. A line
-// that looks like such a mark, and has another form, stays in the XDR with a warning.
+// that looks like such a mark, and has another form, is left out with a warning; a comment stays.
 //
 // RFC 8276 has members and arms, which it adds to types of another document, within comments. If
 // the comment above says that they are to be added, the lines with the comment signs alone are

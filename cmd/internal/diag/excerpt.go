@@ -226,8 +226,7 @@ const reach = 8 * maxColumns
 
 // clipAt returns the part of line n around byte focus of the line.
 func clipAt(f *source.File, n, focus int) clip {
-	s := f.LineSpan(n)
-	line := f.Text[s.Start:s.End]
+	line := f.Shown(n)
 	from, to := boundary(line, focus-reach), boundary(line, focus+reach)
 	return clip{line[from:to], from, from > 0, to < len(line)}
 }

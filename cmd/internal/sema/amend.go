@@ -201,7 +201,7 @@ func (a *amender) redeclared() {
 					With(a.root[d.Name.Name].span, "declared here").Helpf("declare it as %s, or write replace %s in the sidecar", kindName(a.root[d.Name.Name].decl.Kind), d.Name.Name))
 				ch.adds = append(ch.adds, &syntax.Def{Kind: d.Kind, Broken: true})
 			default:
-				ch.adds = append(ch.adds, d)
+				ch.adds = append(ch.adds, a.additions(ch, d))
 			}
 		}
 		f.Defs = kept
@@ -253,6 +253,9 @@ func (a *amender) constants() {
 // unused reports lines by which nothing changes: neither the unit nor two included units together
 // change the declaration.
 func (a *amender) unused() {
+	for _, f := range a.u.files {
+		a.open[ir.Program] = a.open[ir.Program] || f.Outside
+	}
 	for i := range a.u.side.bind.Amends {
 		l := &a.u.side.bind.Amends[i]
 		ch := a.u.amended.changes[l.Name]

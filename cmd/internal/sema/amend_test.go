@@ -333,6 +333,62 @@ func TestAProgramDeclaredAgainIsAnAddition(t *testing.T) {
 	}
 }
 
+// TestVersionsOutsideProgramsProposeTheAmendment has versions and procedures as documents print
+// them.
+func TestVersionsOutsideProgramsProposeTheAmendment(t *testing.T) {
+	for text, want := range map[string]string{
+		"version W { int F(void) = 0; } = 2;\nversion X { int G(void) = 0; } = 3;": "version W is in no program",
+		"res MORE(args) = 2;\nunsigned int LESS(args, int) = 3;":                   "procedure MORE is in no program",
+		"void MORE(void) = NUMBER;":                                                "procedure MORE is in no program",
+	} {
+		r := amendUnit(t, "#include \"base/base.x\"\n"+text+"\nstruct s { int x; };\n", "amend P\n")
+		if got := places(r); len(got) != 1 || got[0] != "amends-which ext.x:2: "+want || !strings.Contains(r.Diags[0].Help, `add to the sidecar the line "amend NAME"`) {
+			t.Errorf("%s: %q %q", text, got, helps(r))
+		}
+	}
+	for _, text := range []string{"int f(int);", "int f(int) { return 1; }", "version 2 {", "int f(", "int f(int) ="} {
+		r := amendUnit(t, text, "")
+		for _, d := range r.Diags {
+			if d.Rule == diag.AmendWhich {
+				t.Errorf("%s: %q", text, places(r))
+			}
+		}
+	}
+	r := amendUnit(t, "#include \"base/base.x\"\nprogram P { version W { int F(void) = 0; } = 2; } = 300000;\n", "")
+	if len(r.Diags) != 1 || !strings.Contains(r.Diags[0].Help, `the line "amend P"`) {
+		t.Errorf("%q %q", places(r), helps(r))
+	}
+}
+
+// TestWholeTypesUnderAmendAreOneFinding repeats what the base has.
+func TestWholeTypesUnderAmendAreOneFinding(t *testing.T) {
+	for _, tt := range []struct{ text, lines, want, help, fix string }{
+		{"enum op { OP_A = 1, OP_B = 2, OP_C = 3 };", "amend op\n", "amend-conflict ext.x:2, base.x:2: enum op has the members OP_A, OP_B already", "this is the whole enum: write replace op in the sidecar", "replace"},
+		{"enum op { OP_B = 2, OP_C = 3 };", "amend op\n", "amend-conflict ext.x:2, base.x:2: enum op has the member OP_B already", "remove the parts that are there; or, if this is the whole enum, write replace op in the sidecar", ""},
+		{
+			"union argop switch (op o) { case OP_A: A_args a; case OP_B: B_args b; case OP_C: void; };\nOP_C = 3;", "amend argop\namend op\n",
+			"amend-conflict ext.x:2, base.x:8: union argop has the cases OP_A, OP_B already", "this is the whole union: write replace argop in the sidecar", "replace",
+		},
+		{
+			"union argop switch (op o) { case OP_A: case OP_C: int w; };\nOP_C = 3;", "amend argop\namend op\n",
+			"amend-conflict ext.x:2, base.x:8: union argop has the case OP_A already", "remove the parts that are there", "",
+		},
+		{
+			"program P { version V { res DO(args) = 1; res MORE(args) = 2; } = 1; } = 300000;", "amend P\n",
+			"amend-conflict ext.x:2, base.x:14: program P has the procedure V.DO already", "this is the whole program: write replace P in the sidecar", "replace",
+		},
+	} {
+		r := amendUnit(t, "#include \"base/base.x\"\n"+tt.text+"\n", tt.lines)
+		if got := places(r); len(got) != 1 || got[0] != tt.want || !strings.HasPrefix(r.Diags[0].Help, tt.help) {
+			t.Errorf("%s: %q %q", tt.text, got, helps(r))
+			continue
+		}
+		if fix := r.Diags[0].Fix; (len(fix) == 1) != (tt.fix != "") || len(fix) == 1 && (fix[0].Text != tt.fix || fix[0].Span.Text() != "amend") {
+			t.Errorf("%s: fix %v", tt.text, fix)
+		}
+	}
+}
+
 // third compiles a unit that includes two extensions of base.
 func third(t *testing.T, one, two, text, lines string) *Result {
 	t.Helper()

@@ -42,52 +42,10 @@ func declaredByUnit(u *unit, s, other *symbol, unit string) diag.Diagnostic {
 		return d
 	}
 	line := "replace"
-	if adds(s.def, other.def) {
+	if s.def != nil && other.def != nil && s.def.Kind != syntax.Struct && len(repeated(s.def, other.def)) == 0 {
 		line = "amend"
 	}
 	return d.Helpf("rename one of the two; or, if this unit extends the protocol, add to the sidecar %s the line \"%s %s\"", u.sidecar(s.span.File), line, s.name)
-}
-
-// adds reports whether an enum, union or program has only members, cases or procedures that the
-// included one lacks: it is an addition, and not the whole declaration.
-func adds(def, to *syntax.Def) bool {
-	if def == nil || to == nil || def.Kind == syntax.Struct {
-		return false
-	}
-	have := map[string]bool{}
-	for _, v := range to.Versions {
-		for _, p := range v.Procs {
-			have[v.Name.Name+"."+p.Name.Name] = true
-		}
-	}
-	for _, m := range to.Members {
-		have[m.Name.Name] = true
-	}
-	for _, a := range to.Arms {
-		for _, l := range a.Labels {
-			have[l.Text] = true
-		}
-	}
-	for _, m := range def.Members {
-		if have[m.Name.Name] {
-			return false
-		}
-	}
-	for _, a := range def.Arms {
-		for _, l := range a.Labels {
-			if have[l.Text] {
-				return false
-			}
-		}
-	}
-	for _, v := range def.Versions {
-		for _, p := range v.Procs {
-			if have[v.Name.Name+"."+p.Name.Name] {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 func sameTypedef(a, b *symbol) bool {

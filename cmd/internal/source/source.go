@@ -4,6 +4,7 @@
 package source
 
 import (
+	"bytes"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -87,6 +88,22 @@ func (f *File) Position(offset int) Position {
 // Line returns the text of line n, counted from 1, without its end. It returns "" if there
 // is no such line.
 func (f *File) Line(n int) string { return f.LineSpan(n).Text() }
+
+// Shown returns line n for a reader, without its end: the document's line where the document has
+// text that is not XDR.
+func (f *File) Shown(n int) []byte {
+	at := f.LineSpan(n)
+	line := f.Text[at.Start:at.End]
+	if string(line) != "\v" || f.Document == nil {
+		return line
+	}
+	left := f.Document
+	for range n - 1 {
+		_, left, _ = bytes.Cut(left, []byte("\n"))
+	}
+	line, _, _ = bytes.Cut(left, []byte("\n"))
+	return bytes.TrimRight(line, " \t\r\f")
+}
 
 // LineSpan returns the span of line n, counted from 1, without the line's end. It returns
 // an empty span at the end of the file if there is no such line.

@@ -7,6 +7,7 @@ type File struct {
 	Source  *source.File
 	Defs    []*Def   // in source order, broken ones too
 	Loose   []*Loose // members and arms outside definitions, in source order
+	Outside bool     // has versions or procedures outside programs, which was reported
 	License []string // lines of the comment with the code licence, without comment marks
 
 	// Lines for C, including those that an #if excludes.

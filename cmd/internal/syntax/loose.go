@@ -73,25 +73,11 @@ func (p *splitter) looseArm() bool {
 // arm appends the tokens of the arm that begins here. They end with a semicolon, or before the next
 // definition or the brace that has no beginning.
 func (p *splitter) arm(out []token) []token {
-	depth := 0
-	for first := p.i; p.i < len(p.toks); p.i++ {
-		t := p.toks[p.i]
-		switch {
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			depth--
-		}
-		if depth < 0 || depth == 0 && p.i > first && p.restarts(p.i, p.column(first)) {
-			return out
-		}
-		out = append(out, t)
-		if t.is(";") && depth == 0 {
-			p.i++
-			return out
-		}
-	}
-	return out
+	first := p.i
+	p.toEnd(0, func(depth int) bool {
+		return depth < 0 || depth == 0 && p.i > first && p.restarts(p.i, p.column(first))
+	})
+	return append(out, p.toks[first:p.i]...)
 }
 
 // add adds definitions to the file. Loose lines are not in Defs.

@@ -67,6 +67,7 @@ func (p *Parser) parse(f *source.File, c *Context) (out *File, words bool) {
 	out = &File{Source: f, License: s.notes.license(), Percent: s.percent, CDefs: s.cdefs, Headers: s.headers}
 	out.Defs = append(out.Defs, s.defs...)
 	split := &splitter{f: f, toks: s.toks, report: c.Report, cut: s.unclosed}
+	defer func() { out.Outside = split.strays.found }()
 	for i := range s.toks {
 		words = words || split.startsDef(i)
 	}

@@ -1,26 +1,18 @@
 package syntax
 
 import (
+	"slices"
+
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
 // skip skips to the end of a definition whose braces do not match.
 func (p *splitter) skip(depth int) {
-	for p.i++; p.i < len(p.toks); p.i++ {
-		t := p.toks[p.i]
-		switch {
-		case p.startsDef(p.i) && (p.column(p.i) == 1 || depth == 0) && p.restarts(p.i, 1):
-			return
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			depth = max(depth-1, 0)
-		case t.is(";") && depth == 0:
-			p.i++
-			return
-		}
-	}
+	p.i++
+	p.toEnd(depth, func(depth int) bool {
+		return p.startsDef(p.i) && (p.column(p.i) == 1 || depth == 0) && p.restarts(p.i, 1)
+	})
 }
 
 // lacksBrace reports whether the tokens so far are the head of a body whose { is missing, and
@@ -85,25 +77,15 @@ func (p *splitter) hoist(outer token) {
 	t := p.toks[p.i]
 	p.report(diag.New(diag.SyntaxError, t.span(p.f), "found %s inside a %s, expected its fields", diag.Quote(t.text), outer.text).
 		Helpf("put the %s before the %s", t.text, outer.text))
-	var def []token
-	for depth := 0; p.i < len(p.toks); p.i++ {
-		t := p.toks[p.i]
-		switch {
-		case t.is("{"):
-			depth++
-		case t.is("}"):
-			depth--
-		}
-		if depth < 0 {
-			p.i--
-			return // it does not end before the outer one
-		}
-		def = append(def, t)
-		if t.is(";") && depth == 0 {
-			break
-		}
+	first, closed := p.i, false
+	p.toEnd(0, func(depth int) bool {
+		closed = depth < 0
+		return closed
+	})
+	if !closed { // it ends before the outer one
+		p.inner = append(p.inner, slices.Clone(p.toks[first:p.i]))
 	}
-	p.inner = append(p.inner, def)
+	p.i-- // the caller goes to the next token
 }
 
 // wrongBracket reports a body in parentheses or square brackets, and replaces them by braces.

@@ -25,7 +25,8 @@ type splitter struct {
 	cut    bool   // an unterminated comment took up the rest of the file
 	names  []seen // names that faulty text seems to declare
 
-	inner [][]token // definitions found inside others
+	inner  [][]token // definitions found inside others
+	strays strays
 }
 
 // seen is a name that faulty text seems to declare, with the kind of the declaration.
@@ -134,6 +135,9 @@ func (p *splitter) junk() bool {
 		p.i++
 		return false
 	}
+	if p.outsideProgram() {
+		return false
+	}
 	d := diag.New(diag.SyntaxError, t.span(p.f), "found %s, expected const, typedef, enum, struct, union or program", diag.Quote(t.text))
 	next, after := p.at(p.i+1), p.at(p.i+2)
 	if n, ok := spelling.Nearest(t.text, []string{"const", "typedef", "enum", "struct", "union", "program"}); ok && t.kind == tIdent {
@@ -154,22 +158,34 @@ func (p *splitter) junk() bool {
 		p.names = append(p.names, seen{next, Struct})
 	}
 	p.report(d)
-	depth := 0
-	for first := p.i; p.i < len(p.toks); p.i++ {
+	p.pass()
+	return false
+}
+
+// pass skips to where a definition may begin.
+func (p *splitter) pass() {
+	first := p.i
+	p.toEnd(0, func(int) bool { return p.i > first && p.restarts(p.i, p.column(first)) })
+}
+
+// toEnd skips to the end of the text that begins here, with so many open braces: the semicolon
+// outside them. It stops before a token for which stop returns true. Its depth is the number of
+// open braces before the token, or -1 for a brace that closes none.
+func (p *splitter) toEnd(depth int, stop func(depth int) bool) {
+	for ; p.i < len(p.toks); p.i++ {
 		t := p.toks[p.i]
 		switch {
-		case p.i > first && p.restarts(p.i, p.column(first)):
-			return false
+		case t.is("}") && depth == 0 && stop(-1), stop(depth):
+			return
 		case t.is("{"):
 			depth++
 		case t.is("}"):
 			depth = max(depth-1, 0)
 		case t.is(";") && depth == 0:
 			p.i++
-			return false
+			return
 		}
 	}
-	return false
 }
 
 // column returns the column of token i, at most maxColumn.
