@@ -32,6 +32,17 @@ type Bugs struct {
 	// ZeroIsNull is a bug of the reply cache: procedure 0 is taken for the null procedure, and its
 	// Calls are executed each time.
 	ZeroIsNull bool
+
+	// Stubborn is a bug of clients: a Call that the server refuses costs the connection, and is made
+	// again on the next one.
+	Stubborn bool
+
+	// ForgetLoss is a bug of clients: a Call that was on a lost connection fails with the pause that
+	// follows the loss, as one that finds the pause.
+	ForgetLoss bool
+
+	// Deaf is a bug of providers: no end notices that its peer has vanished.
+	Deaf bool
 }
 
 // Message is a message that Bugs.Sabotage may change.

@@ -19,6 +19,9 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{"a reply cache waits less than the server takes to notice a loss", Bugs{ShortGrace: true}, 60, "executed 2 times"},
 		{"a reply cache knows a client by its port", Bugs{ByPort: true}, 40, "executed 2 times"},
 		{"a reply cache passes procedure 0 by its number", Bugs{ZeroIsNull: true}, 60, "executed 2 times"},
+		{"a client makes a refused Call again", Bugs{Stubborn: true}, 20, "was refused 2 times"},
+		{"a client does not wait through the pause after a loss", Bugs{ForgetLoss: true}, 60, "is not made again after a loss"},
+		{"a provider does not notice that its peer has vanished", Bugs{Deaf: true}, 60, "is up when the client has closed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for s := range tt.seeds {

@@ -141,7 +141,7 @@ func (c prober) Probe(limit time.Duration) {
 	d := time.Duration(e.w.rng.Int64N(int64(min(limit, peerTimeout)) + 1))
 	e.w.after(d, e.name+" has asked its peer", func() {
 		e.w.tally.probes++
-		if e.link.broken && !e.gone {
+		if e.link.broken && !e.gone && !e.w.cfg.Bugs.Deaf {
 			e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
 		}
 	})

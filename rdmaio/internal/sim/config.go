@@ -134,7 +134,7 @@ func newDraw(r *rand.Rand) draw {
 	for i := range 2 {
 		d.credits[i] = 1 + r.IntN(8)
 		d.limits[i] = 1 + r.IntN(8)
-		d.sendWRs[i] = 16 + r.IntN(40) // 16 is the most that one RPC here needs
+		d.sendWRs[i] = 4 + r.IntN(52) // one RPC needs up to 16, in batches then
 		d.own[i] = v1.Private{
 			Send: header.LeastInline * (1 + r.IntN(3)), Recv: header.LeastInline * (1 + r.IntN(3)), RemoteInvalidate: r.IntN(4) > 0,
 		}

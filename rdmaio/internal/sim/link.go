@@ -275,7 +275,7 @@ func (l *link) vanish() {
 			d = time.Duration(l.w.rng.Int64N(int64(peerTimeout)))
 		}
 		l.w.after(d, e.name+" notices", func() {
-			if !e.gone {
+			if !e.gone && !l.w.cfg.Bugs.Deaf {
 				e.step(engine.Event{Kind: engine.EventBroken, Err: errBroken})
 			}
 		})

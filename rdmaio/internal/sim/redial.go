@@ -58,7 +58,8 @@ func (e *end) vitals() machine.Vitals {
 func (r *redial) acquire(p *rpc) {
 	e, crowded, ok := r.machine.Take()
 	if !ok {
-		p.waits = &machine.Call[*end]{}
+		p.waits = &machine.Call[*end]{Again: p.tries > 0 && !r.w.cfg.Bugs.ForgetLoss}
+		p.failures = r.machine.Stats().DialFailures
 		r.waiting[p.waits] = p
 		r.step(&machine.Event[*end]{Kind: machine.Ask, Call: p.waits})
 		return
@@ -133,6 +134,9 @@ func (r *redial) over(c *machine.Call[*end]) {
 		case errors.Is(c.Err, engine.ErrNoVersion):
 			r.w.finish(p, "no version")
 		case c.Err != nil:
+			if p.tries > 0 && !errors.Is(c.Err, errFinished) && r.machine.Stats().DialFailures == p.failures {
+				r.w.fail("RPC %d is not made again after a loss, and no attempt to connect has failed: %v", p.tag, c.Err)
+			}
 			r.w.finish(p, "no connection")
 		default:
 			r.w.start(p, c.Conn)

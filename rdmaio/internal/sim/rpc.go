@@ -36,12 +36,15 @@ type rpc struct {
 	narrow bool     // the reply or a result does not fit: the RPC is to be refused
 
 	attempt
-	tries   int
-	again   machine.Tries
-	waits   *machine.Call[*end] // for a connection; nil: it does not
-	givenUp string              // why its caller gave up, or ""
-	sent    bool
-	outcome string
+	tries int
+	again machine.Tries
+	waits *machine.Call[*end] // for a connection; nil: it does not
+
+	failures uint64 // to connect, when it began to wait
+	refusals int    // answers that refuse it
+	givenUp  string // why its caller gave up, or ""
+	sent     bool
+	outcome  string
 }
 
 // attempt is the current try to get an RPC executed.

@@ -268,7 +268,7 @@ func (w *world) done(e *end, p *rpc) {
 		if !p.narrow && !(peer.Body.Code == header.ErrSystem && e.peer.mem.skips > 0) {
 			w.fail("RPC %d: %v", p.tag, c.Err)
 		}
-		w.finish(p, "refused")
+		w.refused(p, e)
 	case errors.As(c.Err, &fault) && fault.Code == header.FaultLong && e.mem.skips > 0:
 		w.finish(p, "no memory for the reply")
 	case errors.As(c.Err, &size) && w.draw.rate[Resize] > 0 && !c.Sent:
@@ -285,6 +285,23 @@ func (w *world) done(e *end, p *rpc) {
 		w.fail("RPC %d: %v", p.tag, c.Err)
 		w.finish(p, "failed")
 	}
+}
+
+// refused takes the answer that refuses an RPC. Another connection would change nothing.
+func (w *world) refused(p *rpc, e *end) {
+	if p.refusals++; p.refusals > 1 {
+		w.fail("RPC %d was refused %d times", p.tag, p.refusals)
+	}
+	if !p.again.Failed(machine.TryFailure{MayHaveRun: true, Up: !w.cfg.Bugs.Stubborn, Lasting: !w.cfg.Bugs.Stubborn}) {
+		w.finish(p, "refused")
+		return
+	}
+	w.after(0, e.name+" is given up for one Call", func() {
+		if !e.gone {
+			e.step(engine.Event{Kind: engine.EventClose, Err: errClosed})
+		}
+		w.try(p)
+	})
 }
 
 // finish notes the outcome of an RPC. Its caller makes the next one.
