@@ -33,13 +33,16 @@ type Bugs struct {
 	// Calls are executed each time.
 	ZeroIsNull bool
 
-	// Stubborn is a bug of clients: a Call that the server refuses costs the connection, and is made
-	// again on the next one.
+	// Stubborn is a bug of clients: a Call that the server refuses costs the connection, and is
+	// made again on the next one.
 	Stubborn bool
 
-	// ForgetLoss is a bug of clients: a Call that was on a lost connection fails with the pause that
-	// follows the loss, as one that finds the pause.
+	// ForgetLoss is a bug of clients: a Call that was on a lost connection fails with the pause
+	// that follows the loss, as one that finds the pause.
 	ForgetLoss bool
+
+	// NoTickets is a bug of servers: a handler starts before there is memory for its reply.
+	NoTickets bool
 
 	// Deaf is a bug of providers: no end notices that its peer has vanished.
 	Deaf bool

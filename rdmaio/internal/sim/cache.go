@@ -79,6 +79,7 @@ func (*responder) Context() context.Context { return context.Background() }
 // Reply implements oncrpc.Responder.
 func (r *responder) Reply(m oncrpc.Message, done func(error)) {
 	reply := m.Inline
+	r.e.admitted[r.q].replies(len(reply))
 	r.later(" answers", done, func() engine.Answer { return r.e.shape(r.q, r.p, reply) })
 }
 

@@ -52,6 +52,9 @@ type Config struct {
 
 	// Bugs are mistakes that the oracles must find.
 	Bugs Bugs
+
+	// Swarm, if not nil, changes the random choices of the run.
+	Swarm func(*draw)
 }
 
 // Result is the result of a simulation.
@@ -67,6 +70,8 @@ type Result struct {
 	FromCache int            // Calls answered from a reply cache
 	Probes    int            // connections probed for a cache
 	Again     int            // Calls that a cache has held back and served later
+	Waited    int            // Calls that waited for memory of the server
+	Held      int            // the largest memory of the server for Calls and replies
 	Client    machine.Stats  // of the client's connections
 
 	Version  int  // of the connections; 0: the ends have no common version
@@ -97,6 +102,7 @@ type draw struct {
 	legacy        bool    // both do, so replies may have read chunks
 	lends         [2]bool // the side's provider lends the memory of its Receives
 	rules         rules
+	limited       bool // the server's memory for Calls and replies has a limit
 }
 
 // rules are the choices for the client's connections.
@@ -164,6 +170,7 @@ func newDraw(r *rand.Rand) draw {
 	}
 	d.lends = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	d.rules = newRules(r)
+	d.limited = r.IntN(3) == 0
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {
 		d.reverseChunks = false // an RDMA_NOMSG with read chunks could be either

@@ -1,16 +1,16 @@
 // Package sim runs both ends of RPC-over-RDMA connections over a simulated network, on one clock
 // and one queue of events. The ends are the product's own engines. The client's connections are
 // made, replaced and shared by its own machine (internal/reconnect/machine), which also decides
-// whether a Call is made again. The servers have its reply cache (replycache). One loop takes
-// events from a queue, ordered by virtual time and a seed. Thousands of RPCs with random shapes are
-// made in both directions over several connections at a time, while connections break, close, stall
-// and vanish, dialling fails, timers are late, callers cancel, memory runs out, posts are refused,
-// and handlers are slow, refuse or do not answer. The ends negotiate sizes by the private data of
-// RFC 8797, which one of them may not send, and may negotiate others while Calls are in progress.
-// In a third of the runs both ends follow the draft (engine.Config.Legacy): replies have read
-// chunks, acknowledged by RDMA_DONE, and messages have padding. In some runs only one end does. The
-// same seed gives the same run, to the last event, on any machine: Result.Trace is a hash of all
-// events.
+// whether a Call is made again. The servers have its reply cache (replycache), and in a third of
+// the runs its limit of memory for Calls and replies (internal/admission). One loop takes events
+// from a queue, ordered by virtual time and a seed. Thousands of RPCs with random shapes are made
+// in both directions over several connections at a time, while connections break, close, stall and
+// vanish, dialling fails, timers are late, callers cancel, memory runs out, posts are refused, and
+// handlers are slow, refuse or do not answer. The ends negotiate sizes by the private data of RFC
+// 8797, which one of them may not send, and may negotiate others while Calls are in progress. In a
+// third of the runs both ends follow the draft (engine.Config.Legacy): replies have read chunks,
+// acknowledged by RDMA_DONE, and messages have padding. In some runs only one end does. The same
+// seed gives the same run, to the last event, on any machine: Result.Trace is a hash of all events.
 //
 // In half of the runs an end has version 2, alone or with version 1, in any order of preference.
 // The connections of such a run have version 2, or version 1, perhaps after the client has fallen

@@ -36,6 +36,7 @@ type end struct {
 	account  account
 	account2 account2
 
+	admitted map[*engine.Request]*admitted
 	requests map[*engine.Request]bool // not released; true: a handler has it
 	faults   uint64                   // found by the engine
 	dropped  bool                     // a Call was dropped, so the peer has lost a credit
@@ -84,7 +85,7 @@ func (w *world) newEnd(l *link, i int) *end {
 		serves = 0
 	}
 	e := &end{
-		w: w, i: i, link: l, name: fmt.Sprintf("%s %d", names[i], l.number), calls: calls, mem: newMemory(w, names[i]), requests: make(map[*engine.Request]bool),
+		w: w, i: i, link: l, name: fmt.Sprintf("%s %d", names[i], l.number), calls: calls, mem: newMemory(w, names[i]), requests: make(map[*engine.Request]bool), admitted: make(map[*engine.Request]*admitted),
 		account: account{
 			w: w, name: names[i], asks: calls, grants: serves, granted: 1, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool),
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
@@ -160,6 +161,7 @@ func (e *end) step(events ...engine.Event) {
 	for _, q := range f.Release {
 		delete(e.requests, q) // a Call that was refused at once is not in the map
 		e.mem.released(q)
+		e.released(q)
 	}
 	s := e.eng.Stats()
 	busy := s.InFlight // Calls of the peer that are not answered

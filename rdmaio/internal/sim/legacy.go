@@ -48,6 +48,9 @@ func (e *end) offerReadChunks(q *engine.Request, p *rpc, reply []byte) (a engine
 func (w *world) pad(b []byte, payload, room int) []byte {
 	align := 4 << w.rng.IntN(6)
 	item := len(b) - payload - headSize
+	if item < 0 {
+		return b // it was sabotaged
+	}
 	threshold := 1 + w.rng.IntN(2*item+2)
 	skip := 0
 	if item >= threshold {

@@ -15,14 +15,15 @@ var errBroken = errors.New("sim: the connection is broken")
 
 // link is one connection.
 type link struct {
-	w       *world
-	number  int             // from 1
-	carried map[uint64]bool // tags of the RPCs that were on it
-	ends    [2]*end
-	broken  bool
-	inline  [2]int        // current inline size of each side's messages, in bytes
-	stuck   time.Duration // no request is carried out before
-	noDone  bool          // RDMA_DONE was lost
+	w        *world
+	number   int             // from 1
+	carried  map[uint64]bool // tags of the RPCs that were on it
+	ends     [2]*end
+	broken   bool
+	swallows bool          // although it is broken, requests without an answer complete
+	inline   [2]int        // current inline size of each side's messages, in bytes
+	stuck    time.Duration // no request is carried out before
+	noDone   bool          // RDMA_DONE was lost
 }
 
 // parse parses a message that this end sends.
@@ -63,7 +64,7 @@ func (e *end) post(wrs []verbs.SendWR) {
 
 // move schedules the first request of the send queue.
 func (e *end) move() {
-	if e.port.moving || len(e.port.sq) == 0 || e.link.broken {
+	if e.port.moving || len(e.port.sq) == 0 || e.isStuck() {
 		return
 	}
 	e.port.moving = true
@@ -79,11 +80,11 @@ func (e *end) move() {
 	}
 	e.w.after(d, e.name+" moves", func() {
 		e.port.moving = false
-		if l.broken || e.gone {
+		if e.gone || e.isStuck() {
 			return
 		}
 		s := e.port.next()
-		if !e.carry(&s) {
+		if !l.broken && !e.carry(&s) {
 			l.breakNow()
 			return
 		}
@@ -108,6 +109,12 @@ func (e *end) move() {
 			}
 		}
 	})
+}
+
+// isStuck reports whether the first request of the send queue cannot be carried out. On a link that
+// has vanished, what the end sends may complete all the same, as with a socket that takes it.
+func (e *end) isStuck() bool {
+	return e.link.broken && (!e.link.swallows || e.port.sq[0].wr.Opcode == verbs.RDMARead)
 }
 
 // carry carries out a request. It returns false if that breaks the connection.
@@ -268,7 +275,7 @@ func (l *link) vanish() {
 	if l.broken {
 		return
 	}
-	l.broken = true
+	l.broken, l.swallows = true, l.w.rng.IntN(2) == 0
 	for _, e := range l.ends {
 		d := l.w.soon()
 		if l.w.rng.IntN(3) > 0 {

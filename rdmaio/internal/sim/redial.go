@@ -127,7 +127,7 @@ func (r *redial) over(c *machine.Call[*end]) {
 	p := r.waiting[c]
 	delete(r.waiting, c)
 	p.waits = nil
-	r.w.after(0, "client goes on", func() {
+	r.w.after(0, "client continues", func() {
 		switch {
 		case errors.Is(c.Err, errGivenUp):
 			r.w.finish(p, p.givenUp)

@@ -33,7 +33,12 @@ func (e *end) serve(q *engine.Request) {
 		w.after(w.soon(), e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}) })
 		return
 	}
-	e.pass(q, p, strip(q.Message, q.Padding, len(p.msg)))
+	message := strip(q.Message, q.Padding, len(p.msg))
+	if e.i == 1 && w.limit != nil {
+		w.limit.admit(q, e, p, message)
+		return
+	}
+	e.pass(q, p, message)
 }
 
 // execute executes a Call and answers it after a while, or drops it.

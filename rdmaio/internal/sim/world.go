@@ -44,6 +44,7 @@ type world struct {
 	ends     []*end  // of all of them
 	redial   *redial
 	services [2]service
+	limit    *limit // of the server's memory, or nil
 	keys     uint32
 	calls    calls
 	log      log
@@ -79,8 +80,11 @@ func run(cfg Config) Result {
 	other := rand.New(rand.NewPCG(cfg.Seed, 11))
 	w.versions = drawVersions(other)
 	w.versions.apply(&w.draw, other)
+	if cfg.Swarm != nil {
+		cfg.Swarm(&w.draw)
+	}
 	w.calls = newCalls(cfg.RPCs, w.draw.credits[1] > 0)
-	w.log, w.services, w.redial = newLog(w), w.newServices(), newRedial(w)
+	w.log, w.services, w.limit, w.redial = newLog(w), w.newServices(), newLimit(w), newRedial(w)
 	for from := range 2 {
 		for range min(w.calls.left[from], 2*w.draw.credits[from]) { // more callers than credits
 			w.caller(from)
@@ -112,6 +116,9 @@ func (w *world) result() Result {
 		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Client: w.redial.machine.Stats(),
 		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
 		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff,
+	}
+	if w.limit != nil {
+		r.Waited, r.Held = w.limit.waited, w.limit.most
 	}
 	if len(w.ends) > 0 {
 		r.Ones = v.is2() && w.ends[0].account2.ceiling == 1 && w.ends[1].account2.ceiling == 1
@@ -360,5 +367,8 @@ func (w *world) verdict() {
 			w.tally.cutOff++
 		}
 		e.mem.verdict()
+	}
+	if w.limit != nil {
+		w.limit.verdict()
 	}
 }
