@@ -2,7 +2,6 @@ package rdmaio
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -11,6 +10,7 @@ import (
 // answerer serves the Calls that the peer makes on a connection:
 //
 //	header of a Call ── chunks: memory ──> deliver ──> dispatch ──> handle ──> release
+//	                             │            │            │           └─ waits for memory for its reply
 //	                             │            │            └─ no place: requests
 //	                             └─ refused ──┴─ drains: dropped ──> release
 //
@@ -20,21 +20,18 @@ type answerer struct {
 	*host
 	handler  Handler
 	chunks   chunkMemory
+	shortage shortage
+	unread   unread
 	requests admission.Queue[request] // delivered and not answered, without Config.NonBlocking
 	kept     keptReplies
-}
-
-// mostMemory returns the number of bytes that several Calls with chunks of this connection may use:
-// what they have, and what its source may still take (R309).
-func (a *answerer) mostMemory() int {
-	return min(a.set.MaxConnMemory, a.chunks.used+min(a.share.Left(), math.MaxInt-a.chunks.used))
 }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
 // keeps its Receive while it waits, so that a peer that wants too much at a time slows down only
 // itself (R309).
 func (a *answerer) queueAssembly(q *engine.Request) {
-	if !a.chunks.ask(q, a.mostMemory()) {
+	a.fetched(q)
+	if !a.chunks.ask(q, a.set.MaxConnMemory) {
 		a.limitReached(LimitMaxConnMemory)
 	}
 	a.grantWaiting()
@@ -44,7 +41,10 @@ func (a *answerer) queueAssembly(q *engine.Request) {
 // is enough.
 func (a *answerer) grantWaiting() {
 	for a.chunks.wanted() {
-		q, n := a.chunks.next(a.mostMemory(), a.driver.Delivered())
+		if q := a.chunks.first(a.set.MaxConnMemory); q != nil && !a.promise(q) {
+			return
+		}
+		q, n := a.chunks.next(a.driver.Delivered())
 		if q == nil {
 			return
 		}
@@ -52,45 +52,78 @@ func (a *answerer) grantWaiting() {
 	}
 }
 
+// promise takes memory of the source for the whole of the first Call that waits, which then begins.
+// If the source has not enough, the Call waits, and promise returns false. It is refused if it
+// would wait for longer than Config.WorkTimeout, or without end.
+func (a *answerer) promise(q *engine.Request) bool {
+	s, n := &a.shortage, q.AssemblySize
+	if s.waits && !s.woken.Swap(false) {
+		return false
+	}
+	switch never := a.share.Never(n); {
+	case !never && a.share.Take(n, &s.waiter):
+		s.end(a.host)
+		a.chunks.begin()
+		r := newRequest(a.host, q)
+		q.Owner, r.ticket = r, a.share.Ticket(n)
+	case never || s.late(a.host):
+		s.end(a.host)
+		a.limitReached(LimitMaxMemory)
+		a.refuse(q, fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d, and the peer's source may have %d more", ErrMemory, n, a.set.MaxMemory, a.share.Left()))
+	default:
+		if s.begin(a.host) {
+			a.limitReached(LimitMaxMemory)
+		}
+		return false
+	}
+	return true
+}
+
+// refuse answers the growing Call, or the first that waits, with an error.
+func (a *answerer) refuse(q *engine.Request, why error) {
+	a.chunks.refuse(q)
+	if !a.deviceGone(why) {
+		a.log.Warn("rdmaio: a call was refused", "queue_pair", a.qp.Num(), "reason", why)
+	}
+	a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
+}
+
 // grant gives a Call an assembly buffer of n bytes, and moves the bytes there that the Call has
 // already.
 func (a *answerer) grant(q *engine.Request, n int) {
-	ev := engine.Event{Kind: engine.EventAssembly, Request: q}
-	r, _ := q.Owner.(*request)
-	have := 0
-	if r != nil {
-		have = r.assemblyBytes
+	r := q.Owner.(*request)
+	b, err := a.pool.Buffer(q.AssemblyLead + n)
+	if err != nil {
+		a.refuse(q, err)
+		return
 	}
-	if !a.share.Take(n-have, nil) {
-		a.limitReached(LimitMaxMemory)
-		ev.Err = fmt.Errorf("%w: a Call needs %d bytes, Config.MaxMemory is %d, and the peer's source may have %d more", ErrMemory, q.AssemblySize, a.set.MaxMemory, a.share.Left())
-	} else if b, err := a.pool.Buffer(q.AssemblyLead + n); err != nil {
-		a.share.Give(n - have)
-		ev.Err = err
-	} else {
-		a.chunks.used += n - have
-		if r == nil {
-			r = newRequest(a.host, q)
-			q.Owner = r
-		} else {
-			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])
-			ev.Err = a.pool.Discard(r.assembly)
-		}
-		r.assembly, r.assemblyBytes = b, n
-		q.Assembly = engine.Buffer{MR: b.MR, Offset: q.AssemblyLead, Bytes: b.Bytes[q.AssemblyLead:]}
+	if r.assembly != nil {
+		copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])
+		err = a.pool.Discard(r.assembly)
 	}
-	if ev.Err != nil {
-		a.chunks.refuse(q)
+	a.chunks.used += n - r.assemblyBytes
+	r.assembly, r.assemblyBytes = b, n
+	q.Assembly = engine.Buffer{MR: b.MR, Offset: q.AssemblyLead, Bytes: b.Bytes[q.AssemblyLead:]}
+	if err != nil {
+		a.refuse(q, err)
+		return
 	}
-	if ev.Err != nil && !a.deviceGone(ev.Err) {
-		a.log.Warn("rdmaio: a call was refused", "queue_pair", a.qp.Num(), "reason", ev.Err)
-	}
-	a.driver.Post(ev)
+	r.fetching = n - q.AssemblyFilled
+	a.unread.begin(r.fetching)
+	a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q})
 }
 
-// reclaim takes back the memory of a Call and grants it to Calls that wait.
+// fetched is called when the RDMA Reads for a Call are over.
+func (a *answerer) fetched(q *engine.Request) {
+	if r, _ := q.Owner.(*request); r != nil && r.fetching > 0 {
+		a.unread.end(r.fetching)
+		r.fetching = 0
+	}
+}
+
+// reclaim counts out the assembly buffer of a Call, whose Ticket has ended, and grants memory to
+// Calls that wait.
 func (a *answerer) reclaim(n int) {
-	a.share.Give(n)
 	a.chunks.used -= n
 	a.grantWaiting()
 }

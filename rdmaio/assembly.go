@@ -1,6 +1,10 @@
 package rdmaio
 
-import "github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+import (
+	"slices"
+
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+)
 
 // freeMemory is the number of bytes that a connection may take for Calls with chunks before the
 // peer has delivered any. With what a first message adds, this fills a buffer of 32 KiB.
@@ -15,11 +19,11 @@ const (
 // chunkMemory decides which of the Calls with chunks that a connection received gets memory next,
 // and how much. Only the runner of the engine uses it.
 //
-//	ask ──> fits, and is the first ──> growing  <── next: the one before it has all
-//	  └──── else ──> waiting ──────────────┘  │ ▲
-//	                                     next │ │ ask: the buffer is full
-//	                                          v │
-//	                                        filled by RDMA Reads ── has all that it needs ──> gone
+//	ask ──> waiting ── first, and its source has memory (see promise): begin ──> growing
+//	                                                                               │ ▲
+//	                                                                          next │ │ ask: the buffer
+//	                                                                               v │ is full
+//	                 gone <── has all that it needs ────────────── filled by RDMA Reads
 //
 // A header of 100 bytes can name a MiB, so memory follows the bytes that arrived (freeMemory,
 // perDelivered). A Call that is longer begins in a short buffer and moves to a longer one when that
@@ -36,17 +40,12 @@ type chunkMemory struct {
 // ask takes a Call that needs memory, or more memory. It returns false if the Call waits because
 // the connection may use no more than most bytes.
 func (m *chunkMemory) ask(q *engine.Request, most int) bool {
-	fits := m.fits(q, most)
-	switch {
-	case q == m.growing:
+	if q == m.growing {
 		m.asks = true
-	case fits && m.growing == nil && len(m.waiting) == 0:
-		m.growing, m.asks = q, true
-	default:
-		m.waiting = append(m.waiting, q)
-		return fits
+		return true
 	}
-	return true
+	m.waiting = append(m.waiting, q)
+	return m.fits(q, most)
 }
 
 // wanted reports whether a Call waits for memory. Without one, next returns nil.
@@ -57,13 +56,23 @@ func (m *chunkMemory) fits(q *engine.Request, most int) bool {
 	return m.used == 0 || m.used+q.AssemblySize <= most
 }
 
+// first returns the Call that may begin, or nil.
+func (m *chunkMemory) first(most int) *engine.Request {
+	if m.growing != nil || len(m.waiting) == 0 || !m.fits(m.waiting[0], most) {
+		return nil
+	}
+	return m.waiting[0]
+}
+
+// begin lets the Call begin that first returned.
+func (m *chunkMemory) begin() {
+	m.growing, m.asks = m.waiting[0], true
+	m.waiting = slices.Delete(m.waiting, 0, 1)
+}
+
 // next returns the Call that gets memory now and the length of its buffer in bytes, or nil. The
 // peer has delivered so many bytes.
-func (m *chunkMemory) next(most int, delivered uint64) (*engine.Request, int) {
-	if m.growing == nil && len(m.waiting) > 0 && m.fits(m.waiting[0], most) {
-		m.growing, m.asks = m.waiting[0], true
-		m.waiting = m.waiting[1:]
-	}
+func (m *chunkMemory) next(delivered uint64) (*engine.Request, int) {
 	if !m.asks {
 		return nil, 0
 	}
@@ -85,10 +94,12 @@ func (m *chunkMemory) allowed(q *engine.Request, delivered uint64) int {
 	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))
 }
 
-// refuse forgets a Call that gets an error.
+// refuse forgets a Call that gets an error: the growing one, or the first that waits.
 func (m *chunkMemory) refuse(q *engine.Request) {
 	if m.growing == q {
 		m.growing = nil
+	} else if len(m.waiting) > 0 && m.waiting[0] == q {
+		m.waiting = slices.Delete(m.waiting, 0, 1)
 	}
 }
 

@@ -61,6 +61,7 @@ var _ oncrpc.Conn = (*Conn)(nil)
 // join connects the parts of a connection with what they share, and with its source's memory.
 func (c *Conn) join(from admission.Source) {
 	c.conn, c.share = c, c.shared.memory.Join(from)
+	c.answerer.shortage.waiter = admission.Waiter{Owner: c, Call: func() { c.answerer.shortage.wake(&c.host) }}
 	c.caller.host, c.answerer.host, c.answerer.kept.host, c.extensions.host = &c.host, &c.host, &c.host, &c.host
 }
 

@@ -16,6 +16,7 @@ func (a *answerer) deliver(q *engine.Request) {
 		r = newRequest(a.host, q)
 		q.Owner = r
 	}
+	a.fetched(q)
 	if !a.driver.BeginRequest() {
 		q.Answer.Drop = true
 		a.driver.Post(engine.Event{Kind: engine.EventReply, Request: q})
@@ -39,11 +40,11 @@ func (a *answerer) deliver(q *engine.Request) {
 // dispatch runs the handler for a Request: on its own goroutine when there is a place, or on
 // this one with Config.NonBlocking.
 func (a *answerer) dispatch(r *request, h Handler) {
+	r.handler = h
 	if a.set.NonBlocking {
-		a.handle(r, h)
+		a.handle(r, false)
 		return
 	}
-	r.handler = h
 	if a.shared.places.Start(&a.requests, r) {
 		return
 	}
@@ -54,10 +55,12 @@ func (a *answerer) dispatch(r *request, h Handler) {
 }
 
 // run runs the handler of a Request at a place.
-func (r *request) run() { r.host.conn.answerer.handle(r, r.handler) }
+func (r *request) run() { r.host.conn.answerer.handle(r, true) }
 
-// handle runs the handler. If it panics or calls runtime.Goexit, handle closes the connection.
-func (a *answerer) handle(r *request, h Handler) {
+// handle runs the handler when there is memory for its reply, with wait on this goroutine, else on
+// another one if it must wait. If the handler panics, also as an oncrpc.Bounder, or calls
+// runtime.Goexit, handle closes the connection.
+func (a *answerer) handle(r *request, wait bool) {
 	returned := false
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
 	defer func() {
@@ -65,7 +68,7 @@ func (a *answerer) handle(r *request, h Handler) {
 			return
 		}
 		v := recover()
-		if v == nil && r.answered.Load() && !a.set.NonBlocking {
+		if v == nil && r.answered.Load() && wait {
 			return // only the goroutine ends
 		}
 		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
@@ -74,8 +77,28 @@ func (a *answerer) handle(r *request, h Handler) {
 		a.fail(err)
 		r.Request.Drop(nil) // by way of all Responders
 	}()
-	h.ServeRPC(&r.Request)
+	switch has := a.admit(r, oncrpc.BoundOf(r.handler, prog, vers, proc), wait); {
+	case has:
+		r.handler.ServeRPC(&r.Request)
+	case wait: // the connection is down
+		r.Request.Drop(nil)
+	default:
+		go a.handle(r, true)
+	}
 	returned = true
+}
+
+// admit takes memory for the reply to a Request, of at most bound bytes unless that is negative, and
+// reports whether it did. With wait it waits until there is enough or the connection is down.
+func (a *answerer) admit(r *request, bound int, wait bool) bool {
+	if r.ticket.Admit(bound, nil) {
+		return true
+	}
+	if !r.short {
+		r.short = true
+		a.limitReached(LimitMaxMemory)
+	}
+	return wait && r.ticket.Await(bound, a.conn, a.ctx.Done())
 }
 
 // release gives back the memory of a Request and calls its done function.
@@ -86,6 +109,11 @@ func (a *answerer) release(q *engine.Request) {
 		q.ReturnLoan()
 		return // refused before it had memory
 	}
+	a.fetched(q)
+	if r.unread > 0 {
+		a.unread.end(r.unread)
+	}
+	r.ticket.End()
 	for i := range r.regions {
 		mr := &r.regions[i]
 		err := a.pool.ReleaseAtOnce(mr) // the runner must not wait for the peer
@@ -125,12 +153,13 @@ func (a *answerer) release(q *engine.Request) {
 	}
 }
 
-// end fails the Calls that wait for memory, drops the Requests that wait for a place, and forgets
+// end fails the Calls with chunks that wait for memory, drops the Requests that wait for a place, and forgets
 // the replies kept. The connection is down.
 func (a *answerer) end(why error) {
 	for _, q := range a.chunks.end() {
 		a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
 	}
+	a.shortage.end(a.host)
 	a.dropWaiting()
 	a.kept.end()
 }

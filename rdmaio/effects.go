@@ -62,7 +62,7 @@ func (c owner) Effects(f *engine.Effects) {
 	for _, r := range f.Assemble {
 		c.answerer.queueAssembly(r)
 	}
-	if c.answerer.chunks.asks { // more was delivered, maybe
+	if c.answerer.chunks.asks || c.answerer.shortage.woken.Load() { // more was delivered, maybe, or there is more
 		c.answerer.grantWaiting()
 	}
 	for _, r := range f.Deliver {
@@ -114,7 +114,7 @@ func reason(why error) verbs.DisconnectReason {
 		unsent *unsentError
 	)
 	switch {
-	case errors.Is(why, ErrTimeout), errors.Is(why, ErrNoDone):
+	case errors.Is(why, ErrTimeout), errors.Is(why, ErrNoDone), errors.Is(why, ErrMemory):
 		return verbs.ReasonTime
 	case errors.Is(why, ErrTooManyErrors), errors.Is(why, ErrInvalidated), errors.As(why, &fault):
 		return verbs.ReasonRule
@@ -127,7 +127,7 @@ func reason(why error) verbs.DisconnectReason {
 // ended logs why a connection is gone. Orderly closes are logged at Debug; for transport failures
 // the provider's log has the details.
 func (c *Conn) ended(why error) {
-	for _, ours := range []error{ErrTimeout, ErrTooManyErrors, ErrInvalidated, ErrNoDone, ErrNoVersion, ErrNoAnswer, ErrHostAuth, engine.ErrInternal} {
+	for _, ours := range []error{ErrTimeout, ErrMemory, ErrTooManyErrors, ErrInvalidated, ErrNoDone, ErrNoVersion, ErrNoAnswer, ErrHostAuth, engine.ErrInternal} {
 		if errors.Is(why, ours) {
 			c.ends.Warn("rdmaio: a connection was given up", "queue_pair", c.qp.Num(), "reason", why)
 			return

@@ -57,9 +57,10 @@ var (
 	// peer sent a Call before it was complete (Config.HostAuth). The connection is lost. The error
 	// has the reason, a *hostauth.Error if the Method found it.
 	ErrHostAuth = errors.New("rdmaio: host authentication failed")
-	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because the Calls on
-	// all of the server's connections use as much memory as Config.MaxMemory allows.
-	ErrMemory = errors.New("rdmaio: no memory left for Calls with chunks")
+	// ErrMemory reports that a Call with chunks was refused with ERR_CHUNK because there was no
+	// memory for it within Config.WorkTimeout (Config.MaxMemory), or that a server has closed a
+	// connection whose peer kept memory from others.
+	ErrMemory = errors.New("rdmaio: not enough memory")
 	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
 	// a Backchannel.
 	ErrNoClient = oncrpc.ErrNoClient

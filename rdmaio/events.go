@@ -123,8 +123,8 @@ const (
 	LimitCredits        Limit = "Credits"        // a Call of this side waits for a credit
 	LimitMaxConns       Limit = "MaxConns"       // a connection was rejected
 	LimitMaxPerSource   Limit = "MaxPerSource"   // a connection was rejected
-	LimitMaxConnMemory  Limit = "MaxConnMemory"  // a Call received waits for memory (MaxMemory too)
-	LimitMaxMemory      Limit = "MaxMemory"      // a Call received was refused by ERR_CHUNK
+	LimitMaxConnMemory  Limit = "MaxConnMemory"  // a Call received waits for memory
+	LimitMaxMemory      Limit = "MaxMemory"      // the same, or it was refused by ERR_CHUNK
 	LimitMaxReplyMemory Limit = "MaxReplyMemory" // a Call of this side waits for memory
 	LimitMaxHandlers    Limit = "MaxHandlers"    // a Call received waits for a handler to end
 )

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -18,6 +20,9 @@ type chunkCalls struct {
 	s     *script
 	calls []*engine.Request
 	hits  int // LimitMaxConnMemory
+	short int // LimitMaxMemory
+
+	bubble bool // of package synctest
 }
 
 func newChunkCalls(t *testing.T, attributes *verbs.DeviceAttributes, sizes ...int) *chunkCalls {
@@ -26,8 +31,11 @@ func newChunkCalls(t *testing.T, attributes *verbs.DeviceAttributes, sizes ...in
 	c.Conn, c.s = scriptedConn(t, 1, attributes)
 	c.set.MaxConnMemory = 100_000
 	c.set.Events = func(e Event) {
-		if hit, ok := e.(*LimitHit); ok && hit.Limit == LimitMaxConnMemory {
+		switch e.(*LimitHit).Limit {
+		case LimitMaxConnMemory:
 			c.hits++
+		case LimitMaxMemory:
+			c.short++
 		}
 	}
 	for _, n := range sizes {
@@ -52,17 +60,31 @@ func (c *chunkCalls) ends(i int) {
 	if err := c.pool.Put(r.assembly); err != nil {
 		c.t.Error(err)
 	}
+	c.calls[i].Owner = nil
+	r.ticket.End()
+	if c.bubble {
+		synctest.Wait() // other connections of the source may run
+	}
 	c.answerer.reclaim(r.assemblyBytes)
+}
+
+// answers returns the answers to Calls since the last time.
+func (c *chunkCalls) answers() []engine.Event {
+	list := slices.DeleteFunc(c.s.take(), func(ev engine.Event) bool { return ev.Kind != engine.EventAssembly })
+	c.driver.Stats() // takes the lock: what the runner does after this is later
+	return list
 }
 
 // want checks which Calls had an answer since the last time, with how many bytes, 0 for an error.
 func (c *chunkCalls) want(when string, answers ...[2]int) {
 	c.t.Helper()
-	got, used := [][2]int{}, 0
-	for _, ev := range c.s.take() {
+	got, promised := [][2]int{}, 0
+	for _, ev := range c.answers() {
 		a := [2]int{slices.Index(c.calls, ev.Request)}
-		if ev.Err == nil {
-			r := ev.Request.Owner.(*request)
+		if r, _ := ev.Request.Owner.(*request); r != nil && ev.Err != nil && r.assembly == nil {
+			r.ticket.End()
+			ev.Request.Owner = nil
+		} else if ev.Err == nil {
 			a[1] = r.assemblyBytes
 			if len(ev.Request.Assembly.Bytes) < a[1] {
 				c.t.Errorf("%s: a buffer of %d bytes, want %d", when, len(ev.Request.Assembly.Bytes), a[1])
@@ -73,9 +95,13 @@ func (c *chunkCalls) want(when string, answers ...[2]int) {
 	if !slices.Equal(got, append([][2]int{}, answers...)) {
 		c.t.Errorf("%s: Calls and their bytes %v, want %v", when, got, answers)
 	}
-	used = c.answerer.chunks.used
-	if n := c.shared.memory.Used(); n != int64(used) {
-		c.t.Errorf("%s: %d bytes count for the connection, %d for all", when, used, n)
+	for _, q := range c.calls {
+		if q.Owner != nil {
+			promised += q.AssemblySize
+		}
+	}
+	if n := c.shared.memory.Used(); n != int64(promised) {
+		c.t.Errorf("%s: Calls of %d bytes have memory, %d are used", when, promised, n)
 	}
 }
 
@@ -134,8 +160,11 @@ func TestCallsWithChunksGrowInTurn(t *testing.T) {
 
 // A connection alone uses at most half of the budget. A Call is refused if it needs more than that,
 // or if the device refuses its buffer. Neither leaves memory in use.
-func TestCallsWithChunksLeaveMemory(t *testing.T) {
+func TestCallsWithChunksLeaveMemory(t *testing.T) { synctest.Test(t, callsWithChunksLeaveMemory) }
+
+func callsWithChunksLeaveMemory(t *testing.T) {
 	c := newChunkCalls(t, nil, 20_000, 10_000, 10_001, 30_000)
+	c.bubble = true
 	c.shared.memory.Most = 40_000
 	c.s.delivered = 1 << 20
 	c.answerer.queueAssembly(c.calls[0])
@@ -168,9 +197,14 @@ func TestCallsWithChunksLeaveMemory(t *testing.T) {
 // The connections of one source share what it may have, and another source has its own share.
 // Memory of continued messages and kept replies counts, too.
 func TestConnectionsOfASourceShareMemory(t *testing.T) {
+	synctest.Test(t, connectionsOfASourceShareMemory)
+}
+
+func connectionsOfASourceShareMemory(t *testing.T) {
 	with := &shared{memory: admission.Budget{Most: 100_000}}
 	from := func(addr string, sizes ...int) *chunkCalls {
 		c := newChunkCalls(t, nil, sizes...)
+		c.bubble = true
 		c.share.Leave()
 		c.shared = with
 		c.join(admission.SourceOf("192.0.2.9:1", addr))
@@ -179,23 +213,19 @@ func TestConnectionsOfASourceShareMemory(t *testing.T) {
 	}
 	answer := func(c *chunkCalls) (i int, err error) {
 		t.Helper()
-		evs := c.s.take()
+		evs := c.answers()
 		if len(evs) != 1 {
 			t.Fatalf("%d events, want the answer to one Call", len(evs))
 		}
 		return slices.Index(c.calls, evs[0].Request), evs[0].Err
 	}
-	first, second := from("192.0.2.1:1", 30_000), from("192.0.2.1:2", 20_001, 15_000)
+	first, second := from("192.0.2.1:1", 30_000), from("192.0.2.1:2", 15_000, 20_001, 20_002)
 	other := from("192.0.2.2:1", 8_000)
 	first.answerer.queueAssembly(first.calls[0])
 	if _, err := answer(first); err != nil {
 		t.Fatal(err)
 	}
 	second.answerer.queueAssembly(second.calls[0])
-	if _, err := answer(second); !errors.Is(err, ErrMemory) {
-		t.Errorf("one source gets more than half: %v", err)
-	}
-	second.answerer.queueAssembly(second.calls[1])
 	if _, err := answer(second); err != nil {
 		t.Error("what half leaves to the source:", err)
 	}
@@ -210,9 +240,28 @@ func TestConnectionsOfASourceShareMemory(t *testing.T) {
 		t.Error("another source:", err)
 	}
 	second.reserve(-5_000)
-	first.ends(0)
-	second.ends(1)
 	other.ends(0)
+	second.set.WorkTimeout = time.Second
+	second.answerer.queueAssembly(second.calls[1])
+	if synctest.Wait(); len(second.answers()) > 0 || second.short != 2 {
+		t.Errorf("a Call for which the source has no memory does not wait, or without an event: %d", second.short)
+	}
+	first.ends(0)
+	if i, err := answer(second); i != 1 || err != nil {
+		t.Errorf("Call %d has memory, %v; want the one that waited", i, err)
+	}
+	second.answerer.queueAssembly(second.calls[2])
+	time.Sleep(time.Second - 1)
+	if synctest.Wait(); len(second.answers()) > 0 {
+		t.Error("a Call waits for less than Config.WorkTimeout")
+	}
+	time.Sleep(1)
+	synctest.Wait()
+	if i, err := answer(second); i != 2 || !errors.Is(err, ErrMemory) || second.short != 4 {
+		t.Errorf("Call %d ends with %v after Config.WorkTimeout, %d events", i, err, second.short)
+	}
+	second.ends(0)
+	second.ends(1)
 	if n := with.memory.Used(); n != 0 {
 		t.Errorf("%d bytes are in use in the end", n)
 	}

@@ -29,12 +29,19 @@ func (r *request) Reply(m Message, done func(error)) {
 		b, _ := oncrpc.NewReply(xid, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
 		m = Message{Inline: b}
 	}
+	size := m.Size(nil)
 	if refuse, err := r.plan(&m); err != nil {
 		if !r.host.deviceGone(err) {
 			r.unsent("rdmaio: a handler's reply cannot be sent, the client gets RDMA_ERROR", err)
 		}
 		r.failed = err // also if it was not recorded
 		r.req.Answer.Refuse = refuse
+		size = 0
+	}
+	r.ticket.Reply(size)
+	if size >= longReply {
+		r.unread = size
+		r.host.conn.answerer.unread.begin(size)
 	}
 	r.host.driver.PostReply(r.req, r.host.conn.answerer.requests.Waiting())
 }

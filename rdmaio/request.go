@@ -8,6 +8,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
@@ -26,6 +27,10 @@ type request struct {
 	long          *mrpool.Buffer // of a reply that had to be put together
 	reserved      int            // bytes of Reserve
 	regions       []mrpool.Region
+	ticket        admission.Ticket
+	short         bool // there was no memory for the reply
+	fetching      int  // bytes of its chunks that RDMA Reads fetch now
+	unread        int  // bytes of the reply, if it is long
 	answered      atomic.Bool
 	delivered     bool // a handler got it
 	handler       Handler
@@ -141,7 +146,7 @@ func (r *request) region(data []byte, access verbs.Access) (mrpool.Region, error
 
 // newRequest returns the Request of a connection that the engine knows as q.
 func newRequest(h *host, q *engine.Request) *request {
-	r := &request{host: h, req: q}
+	r := &request{host: h, req: q, ticket: h.share.Ticket(0)}
 	r.Responder = r
 	return r
 }

@@ -60,7 +60,10 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	s.log = s.shared.log
 	s.limits.Most, s.limits.PerSource = set.MaxConns, set.MaxPerSource
 	s.taking, s.stop = context.WithCancelCause(run)
-	s.shared.memory.Most, s.shared.places.Most = set.MaxMemory, set.MaxHandlers
+	s.shared.places.Most, s.shared.memory.Relief = set.MaxHandlers, s.relieve
+	if set.MaxMemory > 0 {
+		s.shared.memory.Most, s.shared.memory.Reply = max(1, set.MaxMemory/3*2), min(largestMessage, max(1, set.MaxMemory/3))
+	}
 	s.wg.Add(1)
 	go s.accept(run)
 	return s, nil
@@ -182,6 +185,15 @@ func (s *Server) attend(ctx context.Context, c *Conn, from admission.Source) boo
 		s.wg.Done()
 	})
 	return true
+}
+
+// relieve closes connections whose peers are too slow with what they have asked for, because
+// others wait for memory.
+func (s *Server) relieve(waiting []any) {
+	now := time.Now()
+	admission.Relieve(waiting, s.Conns(), func(c *Conn) int { return c.answerer.unread.stuck(now) }, func(c *Conn, n int) {
+		c.fail(fmt.Errorf("%w: it is too slow with %d bytes that it asked for or offered, and others wait (Config.MaxMemory)", ErrMemory, n))
+	})
 }
 
 // Conns returns the connections that are up, in no order. A client may see its connection up a

@@ -1,6 +1,9 @@
 package admission
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 const (
 	// lookTime is the time between two looks at what waits, and at what keeps memory from it.
@@ -66,4 +69,17 @@ func Stuck(n, size int, since, now time.Time) bool {
 	const kept, unit, unitTime = 64 << 10, 256 << 10, 500 * time.Millisecond
 	units := max(1, (size+unit-1)/unit)
 	return n >= kept && !since.IsZero() && now.Sub(since) >= time.Duration(units)*unitTime
+}
+
+// Relieve ends connections that keep memory without need, because others wait: those for which
+// stuck returns a size, which end gets, too. It ends none if all that wait are stuck themselves.
+func Relieve[C any](waiting []any, conns []C, stuck func(C) int, end func(C, int)) {
+	if !slices.ContainsFunc(waiting, func(o any) bool { return stuck(o.(C)) == 0 }) {
+		return
+	}
+	for _, c := range conns {
+		if n := stuck(c); n > 0 {
+			end(c, n)
+		}
+	}
 }

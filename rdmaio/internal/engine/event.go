@@ -54,6 +54,8 @@ const (
 	// EventRestrict: Control.Restrict holds from now on, whatever the properties say.
 	EventRestrict
 
+	EventEffects // no input: the driver wants the call for the effects
+
 	EventClose // this side closes the connection, with Err
 
 	// EventDrain is EventClose after all posted requests have completed. No handler has a Request

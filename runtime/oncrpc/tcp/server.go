@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
@@ -184,18 +183,9 @@ func (s *Server) finish(c *Conn, source admission.Source) {
 // for memory.
 func (s *Server) relieve(waiting []any) {
 	now := time.Now()
-	if !slices.ContainsFunc(waiting, func(o any) bool { return o.(*Conn).stuck(now) == 0 }) {
-		return // only their own Requests wait
-	}
-	stuck := make(map[*Conn]int)
-	for _, c := range s.Conns() {
-		if n := c.stuck(now); n > 0 {
-			stuck[c] = n
-		}
-	}
-	for c, n := range stuck {
+	admission.Relieve(waiting, s.Conns(), func(c *Conn) int { return c.stuck(now) }, func(c *Conn, n int) {
 		c.fail(fmt.Errorf("%w: it reads too little of %d bytes of replies, and others wait for memory (Config.MaxMemory)", ErrLimit, n))
-	}
+	})
 }
 
 // Conns returns the connections that are up, in no particular order.

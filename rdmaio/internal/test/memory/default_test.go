@@ -14,7 +14,7 @@ import (
 )
 
 // Config.MaxMemory is by default a quarter of the memory that the process may use: a Call that
-// needs more than half of that is refused, and one that needs less is not. The limit is read once,
+// needs more than a sixth of that is refused, and one that needs less is not. The limit is read once,
 // so the test runs another process.
 func TestMaxMemoryIsAQuarterByDefault(t *testing.T) {
 	const limit = "GOMEMLIMIT=64MiB"
@@ -35,11 +35,11 @@ func TestMaxMemoryIsAQuarterByDefault(t *testing.T) {
 		}
 	}})
 	c := w.Dial(nil)
-	if _, err := c.Call(context.Background(), rpctest.WriteCall(1, 0, make([]byte, 7<<20))); err != nil {
+	if _, err := c.Call(context.Background(), rpctest.WriteCall(1, 0, make([]byte, 2<<20))); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Call(context.Background(), rpctest.WriteCall(2, 0, make([]byte, 9<<20))); err == nil {
-		t.Error("9 MiB were taken")
+	if _, err := c.Call(context.Background(), rpctest.WriteCall(2, 0, make([]byte, 3<<20))); err == nil {
+		t.Error("3 MiB were taken")
 	}
 	fmt.Println(<-refused)
 }

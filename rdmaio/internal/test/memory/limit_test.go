@@ -31,6 +31,10 @@ func (h *holder) ServeRPC(r *rdmaio.Request) {
 	h.got <- struct{}{}
 }
 
+// ReplyBound returns the size of the replies of answer, so that a Request that is held keeps no
+// memory from others.
+func (h *holder) ReplyBound(_, _, _ uint32) int { return 24 }
+
 // answer answers the oldest Request.
 func (h *holder) answer() {
 	h.mu.Lock()
@@ -41,6 +45,11 @@ func (h *holder) answer() {
 	h.mu.Unlock()
 	r.Reply(m, nil)
 }
+
+// bounded is a Handler whose replies are short.
+type bounded struct{ rdmaio.HandlerFunc }
+
+func (bounded) ReplyBound(_, _, _ uint32) int { return 24 }
 
 // R309: the Calls with chunks of a connection share MaxConnMemory. Further ones wait in their
 // order, and all are served. One that needs more than the limit is served alone.
@@ -78,12 +87,12 @@ func TestCallsShareMaxConnMemory(t *testing.T) {
 	}
 }
 
-// MaxMemory limits all connections: a Call that finds none left is refused, the others continue,
-// and the memory is released.
+// MaxMemory limits all connections: a Call that finds too little left waits until others are
+// answered. One that needs more than a connection can have is refused.
 func TestConnectionsShareMaxMemory(t *testing.T) {
 	w := rdmaiotest.New(t)
 	h := &holder{got: make(chan struct{}, 100)}
-	w.Serve(h, &rdmaio.Config{MaxMemory: 100_000})
+	w.Serve(h, &rdmaio.Config{MaxMemory: 300_000})
 	first, second := w.Dial(nil), w.Dial(nil)
 	done := make(chan error, 1)
 	go func() {
@@ -92,21 +101,29 @@ func TestConnectionsShareMaxMemory(t *testing.T) {
 	}()
 	<-h.got
 	var pe *rdmaio.PeerError
-	if _, err := second.Call(context.Background(), rpctest.WriteCall(2, 0, make([]byte, 20_000))); !errors.As(err, &pe) {
-		t.Error(err)
+	if _, err := second.Call(context.Background(), rpctest.WriteCall(2, 0, make([]byte, 50_001))); !errors.As(err, &pe) {
+		t.Errorf("a Call beyond half of the memory: %v", err)
 	}
-	go func() { <-h.got; h.answer() }()
+	waits := make(chan error, 1)
+	go func() {
+		_, err := second.Call(context.Background(), rpctest.WriteCall(3, 0, make([]byte, 20_000)))
+		waits <- err
+	}()
+	select {
+	case <-h.got:
+		t.Error("a Call has memory that another connection may have")
+	case err := <-waits:
+		t.Errorf("a Call does not wait for memory: %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
 	h.answer()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	for range 1000 { // the memory of the first is released a moment after its Reply
-		if _, err := second.Call(context.Background(), rpctest.WriteCall(3, 0, make([]byte, 20_000))); err == nil {
-			break
-		} else if !errors.As(err, &pe) {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
+	<-h.got
+	h.answer()
+	if err := <-waits; err != nil {
+		t.Error(err)
 	}
 }
 
@@ -120,7 +137,7 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 	answer := func(r *rdmaio.Request) {
 		r.Reply(rdmaio.Message{Inline: rpctest.ReplyHeader(rpctest.XID(r.Message)).Buf}, nil)
 	}
-	w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+	w.Serve(bounded{func(r *rdmaio.Request) {
 		mu.Lock()
 		defer mu.Unlock()
 		if rpctest.XID(r.Message) >= 100 && !over {
@@ -128,7 +145,7 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 			return
 		}
 		answer(r)
-	}), &rdmaio.Config{MaxMemory: 250_000})
+	}}, &rdmaio.Config{MaxMemory: 750_000})
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	var wg sync.WaitGroup
 	defer func() {

@@ -103,7 +103,7 @@ func flood(t *testing.T, p *peer2.Peer, message func(i uint32) peer2.Message, ma
 }
 
 // 1000 connections that each open a continued message, and stop, take no more than
-// Config.MaxMemory. A client that came later is served, and after Config.WorkTimeout all of them
+// their part of Config.MaxMemory, a third. A client that came later is served, and after Config.WorkTimeout all of them
 // are closed, and their goroutines are gone (T90, T127).
 func TestThousandOpenSequencesKeepToMaxMemory(t *testing.T) {
 	many := 1000
@@ -114,7 +114,7 @@ func TestThousandOpenSequencesKeepToMaxMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.NewWith(t, rdmaiotest.Options{Bare: true})
 		base := rdmaiotest.Goroutines()
-		s := w.Serve(new(rpctest.App), v2test.Config(rdmaio.Config{Credits: 1, MaxMemory: limit, WorkTimeout: 5 * time.Second}))
+		s := w.Serve(new(rpctest.App), v2test.Config(rdmaio.Config{Credits: 1, MaxMemory: 3 * limit, WorkTimeout: 5 * time.Second}))
 		var peers []*peer2.Peer
 		for i := range many {
 			p := v2test.Hello(t, v2test.RawClient(t, w, peer2.Config{Ceiling: 2}))

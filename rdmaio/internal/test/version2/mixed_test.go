@@ -194,7 +194,7 @@ func TestCallInPartsIsSentAgainWhole(t *testing.T) {
 func TestManyOpenSequencesKeepToMaxMemory(t *testing.T) {
 	v2test.Each(t, "40 connections", func(t *testing.T, w *rdmaiotest.World) {
 		a := new(rpctest.App)
-		w.Serve(a, v2test.Config(rdmaio.Config{MaxMemory: 256 << 10, Credits: 4}))
+		w.Serve(a, v2test.Config(rdmaio.Config{MaxMemory: 3 * 256 << 10, Credits: 4}))
 		var peers []*peer2.Peer
 		for i := range 40 {
 			p := v2test.Hello(t, v2test.RawClient(t, w, peer2.Config{Ceiling: 2}))
