@@ -100,16 +100,29 @@ type Config struct {
 	// that was too little: in version 2, or if Call.Idempotent is set.
 	MaxReplyMemory int
 
-	// MaxMemory is the largest amount of memory that Calls with chunks may take at a time, over all
-	// of a server's connections, in bytes. If zero, the default is a quarter of the memory that the
-	// process may have, but at most 1 GiB. If negative, there is no limit.
+	// MaxMemory is the memory, in bytes, for the Requests on all of a server's connections, and for
+	// their replies until they are sent. If zero, the default is a quarter of the memory that the
+	// process may have, but at most 1 GiB. If negative, there is no limit. The resident memory of a
+	// process with one server, whose handlers keep nothing, is meant to stay below 1.5 times
+	// MaxMemory and 32 MiB, with the garbage collector's default (GOGC). Not counted are memory
+	// that handlers take for themselves, and the messages that Credits and InlineRecv allow for
+	// each connection.
 	//
-	// All connections from one source, as MaxPerSource counts them, have a share together, and each
-	// connection from this machine its own: half while others have nothing, otherwise at most 27 %,
-	// and less the more others have. n greedy sources leave at least 2/(n+3) of MaxMemory. Further
-	// Calls of a connection wait until one of its Calls is answered. A Call that finds too little
-	// left is refused by ERR_CHUNK (ErrMemory), so MaxMemory should be four times MaxReadBytes or
-	// more.
+	// So only two thirds of MaxMemory are given out: the rest is garbage. Half of these two thirds
+	// is a reserve for replies without a bound (oncrpc.Bounder): only so many of their handlers run
+	// at a time as could all reply 16 MiB and 64 KiB, by default 21. Further ones wait, at their
+	// place of MaxHandlers, but for no longer than a second for a handler that does not reply. The
+	// other half is for Calls with chunks, continued messages, and the bounds of replies.
+	//
+	// All connections from one source, as MaxPerSource counts them, have a share of that other half
+	// together, and each connection from this machine its own: half while others have nothing,
+	// otherwise at most 27 %, and less the more others have. n greedy sources leave at least
+	// 2/(n+3) of it. A Call that finds too little left waits until there is more, for WorkTimeout
+	// at most. Then, or if it needs more than a sixth of MaxMemory, it is refused by ERR_CHUNK
+	// (ErrMemory). So MaxMemory should be 12 times MaxReadBytes or more.
+	//
+	// Where others wait for memory, a connection that keeps 64 KiB or more is closed if its peer
+	// reads less than 512 KiB/s of a reply, or serves RDMA Reads at less.
 	//
 	// The memory that the process may have is GOMEMLIMIT and, on Linux, also the machine's memory,
 	// the limits of the control groups and RLIMIT_AS, whichever is least. If none of these is

@@ -248,8 +248,8 @@ type ServerStats struct {
 	// Conns is the number of connections that are up.
 	Conns int
 
-	// Memory is the number of bytes that Calls with chunks take on all connections, and in version
-	// 2 continued messages and kept replies (Config.MaxMemory).
+	// Memory is the number of bytes that Calls with chunks and replies take on all connections, and
+	// in version 2 continued messages and kept replies (Config.MaxMemory).
 	Memory int64
 }
 
