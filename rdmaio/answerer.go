@@ -10,7 +10,7 @@ import (
 // answerer serves the Calls that the peer makes on a connection:
 //
 //	header of a Call ── chunks: memory ──> deliver ──> dispatch ──> handle ──> release
-//	                             │            │            │           └─ waits for memory for its reply
+//	                             │            │            │           └─ waits for memory
 //	                             │            │            └─ no place: requests
 //	                             └─ refused ──┴─ drains: dropped ──> release
 //
@@ -121,8 +121,8 @@ func (a *answerer) fetched(q *engine.Request) {
 	}
 }
 
-// reclaim counts out the assembly buffer of a Call, whose Ticket has ended, and grants memory to
-// Calls that wait.
+// reclaim counts out the assembly buffer of a Call, after its Ticket.End, and grants memory to Calls
+// that wait.
 func (a *answerer) reclaim(n int) {
 	a.chunks.used -= n
 	a.grantWaiting()

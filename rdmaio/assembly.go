@@ -19,11 +19,11 @@ const (
 // chunkMemory decides which of the Calls with chunks that a connection received gets memory next,
 // and how much. Only the runner of the engine uses it.
 //
-//	ask ──> waiting ── first, and its source has memory (see promise): begin ──> growing
-//	                                                                               │ ▲
-//	                                                                          next │ │ ask: the buffer
-//	                                                                               v │ is full
-//	                 gone <── has all that it needs ────────────── filled by RDMA Reads
+//	ask ──> waiting ── first, and promised memory: begin ──> growing
+//	                                                           │ ▲
+//	                                                      next │ │ ask: the buffer is full
+//	                                                           v │
+//	             gone <── has all that it needs ── filled by RDMA Reads
 //
 // A header of 100 bytes can name a MiB, so memory follows the bytes that arrived (freeMemory,
 // perDelivered). A Call that is longer begins in a short buffer and moves to a longer one when that

@@ -117,7 +117,7 @@ type Config struct {
 	// All connections from one source, as MaxPerSource counts them, have a share of that other half
 	// together, and each connection from this machine its own: half while others have nothing,
 	// otherwise at most 27 %, and less the more others have. n greedy sources leave at least
-	// 2/(n+3) of it. A Call that finds too little left waits until there is more, for WorkTimeout
+	// the part 2/(n+3). A Call that finds too little left waits until there is more, for WorkTimeout
 	// at most. Then, or if it needs more than a sixth of MaxMemory, it is refused by ERR_CHUNK
 	// (ErrMemory). So MaxMemory should be 12 times MaxReadBytes or more.
 	//

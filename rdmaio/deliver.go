@@ -88,8 +88,8 @@ func (a *answerer) handle(r *request, wait bool) {
 	returned = true
 }
 
-// admit takes memory for the reply to a Request, of at most bound bytes unless that is negative, and
-// reports whether it did. With wait it waits until there is enough or the connection is down.
+// admit takes memory for the reply to a Request, of at most bound bytes unless that is negative,
+// and reports whether it did. With wait it waits until there is enough or the connection is down.
 func (a *answerer) admit(r *request, bound int, wait bool) bool {
 	if r.ticket.Admit(bound, nil) {
 		return true
@@ -153,8 +153,8 @@ func (a *answerer) release(q *engine.Request) {
 	}
 }
 
-// end fails the Calls with chunks that wait for memory, drops the Requests that wait for a place, and forgets
-// the replies kept. The connection is down.
+// end fails the Calls with chunks that wait for memory, drops the Requests that wait for a place,
+// and forgets the replies kept. The connection is down.
 func (a *answerer) end(why error) {
 	for _, q := range a.chunks.end() {
 		a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})

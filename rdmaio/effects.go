@@ -62,7 +62,7 @@ func (c owner) Effects(f *engine.Effects) {
 	for _, r := range f.Assemble {
 		c.answerer.queueAssembly(r)
 	}
-	if c.answerer.chunks.asks || c.answerer.shortage.woken.Load() { // more was delivered, maybe, or there is more
+	if c.answerer.chunks.asks || c.answerer.shortage.woken.Load() { // there may be more now
 		c.answerer.grantWaiting()
 	}
 	for _, r := range f.Deliver {

@@ -45,7 +45,7 @@ func (s *shortage) late(h *host) bool {
 	return s.waits && h.set.WorkTimeout > 0 && time.Since(s.since) >= h.set.WorkTimeout
 }
 
-// end ends a wait, if there is one.
+// end stops a wait, if there is one.
 func (s *shortage) end(h *host) {
 	if !s.waits {
 		return

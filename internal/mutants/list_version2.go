@@ -81,7 +81,7 @@ var version2Mutants = []mutant{
 	{"a part may invalidate a key", joinFile, "	case !whole && a.key != 0:\n", "	case false:\n", version2Tests},
 	{"a key with a fault ends no connection", receiveFile, "if a.key != 0 && !e.checkKey(&a) ||", "if a.key != 0 && a.fault == nil && !e.checkKey(&a) ||", version2Tests},
 	{"memory of a Reply with a wrong key is kept", receiveFile, "if a.key != 0 && !e.checkKey(&a) || e.deliver(&a) {", "if (a.key == 0 || e.checkKey(&a)) && e.deliver(&a) {", version2Tests},
-	{"a removed device refuses Calls", "rdmaio/answerer.go", "if ev.Err != nil && !a.deviceGone(ev.Err) {", "if ev.Err != nil {", ioTests},
+	{"a removed device refuses Calls", "rdmaio/answerer.go", "	if !a.deviceGone(why) {", "	if true {", ioTests},
 	{"a removed device refuses Replies", "rdmaio/reply.go", "if !r.host.deviceGone(err) {", "if true {", ioTests},
 	{"nudges begin with the connection", "rdmaio/providers/ibverbs/post.go", "		q.opening.sent(q)\n", "", []string{"rdmaio/providers/ibverbs"}},
 	{"version 2 has read chunks in Replies", "rdmaio/internal/engine/shared.go", " && !s.version.Continues()", "", version2Tests},

@@ -14,8 +14,8 @@ import (
 )
 
 // Config.MaxMemory is by default a quarter of the memory that the process may use: a Call that
-// needs more than a sixth of that is refused, and one that needs less is not. The limit is read once,
-// so the test runs another process.
+// needs more than a sixth of that is refused, and one that needs less is not. The limit is read
+// once, so the test runs another process.
 func TestMaxMemoryIsAQuarterByDefault(t *testing.T) {
 	const limit = "GOMEMLIMIT=64MiB"
 	if os.Getenv("RDMAIO_MEMORY_TEST") == "" {

@@ -45,7 +45,7 @@ func TestUnreadReplyMakesRoomForOthers(t *testing.T) {
 	w, s := unreadReplies(t, size, 3*size)
 	time.Sleep(time.Second)
 	if n := len(s.Conns()); n != 1 {
-		t.Fatalf("%d connections are up, and none waits for memory", n)
+		t.Fatalf("%d connections are up, and nothing waits for memory", n)
 	}
 	c := w.Dial(nil)
 	start := time.Now()

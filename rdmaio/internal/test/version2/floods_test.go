@@ -102,9 +102,9 @@ func flood(t *testing.T, p *peer2.Peer, message func(i uint32) peer2.Message, ma
 	return n
 }
 
-// 1000 connections that each open a continued message, and stop, take no more than
-// their part of Config.MaxMemory, a third. A client that came later is served, and after Config.WorkTimeout all of them
-// are closed, and their goroutines are gone (T90, T127).
+// 1000 connections that each open a continued message, and stop, take no more than their part of
+// Config.MaxMemory, a third. A client that came later is served, and after Config.WorkTimeout all
+// of them are closed, and their goroutines are gone (T90, T127).
 func TestThousandOpenSequencesKeepToMaxMemory(t *testing.T) {
 	many := 1000
 	if testing.Short() {
