@@ -121,8 +121,8 @@ func (a *answerer) fetched(q *engine.Request) {
 	}
 }
 
-// reclaim counts out the assembly buffer of a Call, after its Ticket.End, and grants memory to Calls
-// that wait.
+// reclaim counts out the assembly buffer of a Call, after its Ticket.End, and grants memory to
+// Calls that wait.
 func (a *answerer) reclaim(n int) {
 	a.chunks.used -= n
 	a.grantWaiting()

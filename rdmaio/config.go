@@ -116,9 +116,9 @@ type Config struct {
 	//
 	// All connections from one source, as MaxPerSource counts them, have a share of that other half
 	// together, and each connection from this machine its own: half while others have nothing,
-	// otherwise at most 27 %, and less the more others have. n greedy sources leave at least
-	// the part 2/(n+3). A Call that finds too little left waits until there is more, for WorkTimeout
-	// at most. Then, or if it needs more than a sixth of MaxMemory, it is refused by ERR_CHUNK
+	// otherwise at most 27 %, and less the more others have. n greedy sources leave at least the
+	// part 2/(n+3). A Call that finds too little left waits until there is more, for WorkTimeout at
+	// most. Then, or if it needs more than a sixth of MaxMemory, it is refused by ERR_CHUNK
 	// (ErrMemory). So MaxMemory should be 12 times MaxReadBytes or more.
 	//
 	// Where others wait for memory, a connection that keeps 64 KiB or more is closed if its peer

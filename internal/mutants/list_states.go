@@ -16,7 +16,6 @@ var statesMutants = []mutant{
 	{"a connection has no limit of its own", "rdmaio/answerer.go", "return min(a.set.MaxConnMemory, a.chunks.used", "return min(math.MaxInt, a.chunks.used", ioTests},
 	{"a Call begins beside the growing one", "rdmaio/assembly.go", "	if m.growing == nil && len(m.waiting) > 0 && m.fits", "	if !m.asks && len(m.waiting) > 0 && m.fits", ioTests},
 	{"a Call grows in small steps", "rdmaio/assembly.go", "	if n < min(q.AssemblySize, q.AssemblyFilled+freeMemory) {", "	if n <= q.AssemblyFilled {", ioTests},
-	{"memory without a buffer stays counted", "rdmaio/answerer.go", "		a.share.Give(n - have)", "", ioTests},
 	{"a refused Call goes on growing", "rdmaio/assembly.go", "	if m.growing == q {\n		m.growing = nil\n	}", "", ioTests},
 	{"memory given back serves no Call", "rdmaio/answerer.go", "	a.chunks.used -= n\n	a.grantWaiting()", "	a.chunks.used -= n", ioTests},
 	{"the growing Call does not end with its connection", "rdmaio/assembly.go", "	if m.asks {\n		left = append(left, m.growing)\n	}", "", ioTests},

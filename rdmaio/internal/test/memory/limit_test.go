@@ -31,8 +31,8 @@ func (h *holder) ServeRPC(r *rdmaio.Request) {
 	h.got <- struct{}{}
 }
 
-// ReplyBound returns the size of a reply of answer, so that a Request that is held keeps no memory
-// from others.
+// ReplyBound returns the size of the replies, so that a Request that is held keeps no memory from
+// others.
 func (h *holder) ReplyBound(_, _, _ uint32) int { return 24 }
 
 // answer answers the oldest Request.
