@@ -156,10 +156,10 @@ func (a *answerer) release(q *engine.Request) {
 // end fails the Calls with chunks that wait for memory, drops the Requests that wait for a place,
 // and forgets the replies kept. The connection is down.
 func (a *answerer) end(why error) {
+	a.shortage.end(a.host)
 	for _, q := range a.chunks.end() {
 		a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: why})
 	}
-	a.shortage.end(a.host)
 	a.dropWaiting()
 	a.kept.end()
 }

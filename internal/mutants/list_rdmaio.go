@@ -165,7 +165,7 @@ var rdmaioMutants = []mutant{
 	// Memory of Calls, and of those that were cancelled.
 	{"only one Call that waits for memory is let go", "rdmaio/answerer.go", "		a.grant(q, n)\n", "		a.grant(q, n)\n		return\n", ioTests},
 	{"memory of Calls is taken at once", "rdmaio/assembly.go", "	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))\n", "	return q.AssemblySize + int(min(more, 0))*0\n", ioTests},
-	{"a longer buffer begins empty", "rdmaio/answerer.go", "			copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])\n", "", ioTests},
+	{"a longer buffer begins empty", "rdmaio/answerer.go", "copy(b.Bytes[q.AssemblyLead:], q.Assembly.Bytes[:q.AssemblyFilled])\n", "", ioTests},
 	{"keys of a cancelled Call end at once", "rdmaio/call.go", "	if e.Abandoned {\n", "	if e.Abandoned && e.XID == 0 {\n", ioTests},
 	{"data of a cancelled Call is lost", poolFile, "		p.copy(b.Bytes, buf)\n	}\n	if err := d.Redirect", "		_ = buf\n	}\n	if err := d.Redirect", ioTests},
 	{"what cancelled Calls leave has no limit", "rdmaio/conn.go", "c.caller.offered.abandoned.Most, c.caller.offered.replies.most = largestMessage, set", "c.caller.offered.replies.most = set", ioTests},
