@@ -135,9 +135,6 @@ func (a *answerer) release(q *engine.Request) {
 	if r.assembly != nil {
 		a.reclaim(r.assemblyBytes)
 	}
-	if r.reserved > 0 {
-		a.reserve(-r.reserved)
-	}
 	err := r.failed
 	if err == nil {
 		err = translate(q.Err)

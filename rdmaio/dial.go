@@ -126,6 +126,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	if cfg.Send, err = c.buffers(1, set.InlineSend); err != nil {
 		return nil, err
 	}
+	with.places.Join(&c.answerer.requests, from)
 	c.driver.Start(engine.New(cfg))
 	return c, nil
 }

@@ -25,7 +25,6 @@ type request struct {
 	assembly      *mrpool.Buffer // of Message, if it had chunks
 	assemblyBytes int            // its length, as chunkMemory counts it
 	long          *mrpool.Buffer // of a reply that had to be put together
-	reserved      int            // bytes of Reserve
 	regions       []mrpool.Region
 	ticket        admission.Ticket
 	short         bool // there was no memory for the reply
@@ -82,13 +81,19 @@ func (r *request) Report(err error) {
 	}
 }
 
-// Reserve implements oncrpc.Responder. It does not wait.
-func (r *request) Reserve(n int) bool {
-	if !r.host.reserve(n) {
-		return false
+// Reserve implements oncrpc.Responder. It waits for Config.WorkTimeout at most, and not with
+// Config.NonBlocking.
+func (r *request) Reserve(n int) (taken bool) {
+	h := r.host
+	if h.set.NonBlocking {
+		taken, _ = r.ticket.Take(n, nil)
+	} else {
+		taken = r.ticket.AwaitMore(n, h.conn, h.ctx.Done(), h.set.WorkTimeout)
 	}
-	r.reserved += n
-	return true
+	if !taken {
+		h.limitReached(LimitMaxMemory)
+	}
+	return taken
 }
 
 // first reports whether this is the first answer to the Request, and keeps its done function. It
