@@ -130,7 +130,11 @@ func (a *amender) target(l *ir.Amend) {
 		case s.decl.Inner:
 			what += " inside another declaration"
 		}
-		a.report(diag.New(diag.AmendKind, l.At, "%s is a %s, expected a type or program at top level", l.Name, what).With(s.span, "declared here"))
+		d := diag.New(diag.AmendKind, l.At, "%s is a %s, expected a type or program at top level", l.Name, what).With(s.span, "declared here")
+		if s.isConst() {
+			d = d.Helpf("an included constant keeps its value: declare the types that use it again, with another constant, and replace them")
+		}
+		a.report(d)
 		return
 	case !l.Replace && s.decl.Kind != ir.Enum && s.decl.Kind != ir.Union && s.decl.Kind != ir.Program:
 		d := diag.New(diag.AmendKind, l.At, "%s is a %s, and only enums, unions and programs can have additions", l.Name, kindName(s.decl.Kind)).With(s.span, "declared here")

@@ -333,6 +333,48 @@ func TestAProgramDeclaredAgainIsAnAddition(t *testing.T) {
 	}
 }
 
+// TestCommentsMayNameTypesThatAreNotAmended has lines below a comment with a type that the sidecar
+// leaves out. They do not go to the only type that it has.
+func TestCommentsMayNameTypesThatAreNotAmended(t *testing.T) {
+	base := "enum op4 { OP_A = 1 };\nenum stat4 { OK = 0 };\nenum class { C = 1 };\nunion arg4 switch (op4 o) { case OP_A: void; };\nunion res4 switch (op4 o) { case OP_A: void; };\n"
+	for _, tt := range []struct{ text, lines, want, help string }{
+		{"/* op4 */ OP_B = 2;\n/* Added to stat4: */\nBAD = 9;", "amend op4\n", "amends-which ext.x:4, base.x:2: the comment above says that this line adds to enum stat4, which the sidecar does not amend", `add to the sidecar ext.bind the line "amend stat4"`},
+		{"OP_B = 2;\n/* in arg4 */\ncase OP_B: int b;\n/* in res4 */\ncase OP_B: int b;", "amend op4\namend arg4\n", "amends-which ext.x:6, base.x:5: the comment above says that this line adds to union res4, which the sidecar does not amend", `"amend res4"`},
+		{"/* One class. */\nOP_B = 2;", "amend op4\n", "", ""},
+		{"/* stat4 has no such number; in op4: */\nOP_B = 2;", "amend op4\n", "", ""},
+	} {
+		r := compileFiles(t, Options{}, map[string]string{"base/base.x": base, "ext/ext.x": "#include \"base/base.x\"\n" + tt.text + "\n", "ext/ext.bind": tt.lines}, "ext/ext.x")
+		if tt.want == "" {
+			if len(r.Diags) > 0 {
+				t.Errorf("%s: %q", tt.text, places(r))
+			}
+			continue
+		}
+		if got := places(r); len(got) != 1 || got[0] != tt.want || !strings.Contains(r.Diags[0].Help, tt.help) {
+			t.Errorf("%s: %q %q", tt.text, got, helps(r))
+		}
+	}
+}
+
+// TestArmsGoWhereTheirLabelBelongs has arms without a comment. One union alone switches on the enum
+// that has their label; the types of their data end like another union's.
+func TestArmsGoWhereTheirLabelBelongs(t *testing.T) {
+	base := "enum how { H_A = 0, H_B = 1 };\nenum kind { K_A = 1, K_B = 2 };\nstruct in_args { int x; };\nstruct up_args { int x; };\n" +
+		"union inner switch (how h) { case H_A: void; case H_B: int b; };\nunion outer switch (kind k) { case K_A: in_args a; case K_B: up_args b; };\n"
+	for _, members := range []string{"/* how */ H_C = 2;\n/* kind */ K_C = 3;\n", "enum how { H_C = 2 };\nenum kind { K_C = 3 };\n"} {
+		r := compileFiles(t, Options{}, map[string]string{
+			"base/base.x": base, "ext/ext.bind": "amend how\namend kind\namend inner\namend outer\n",
+			"ext/ext.x": "#include \"base/base.x\"\n" + members + "case H_C: in_args deep;\ncase K_C: void;\n",
+		}, "ext/ext.x")
+		if r.Unit == nil || len(r.Diags) > 0 {
+			t.Fatal(places(r))
+		}
+		if a, b := find(t, r.Unit, "inner").Arms, find(t, r.Unit, "outer").Arms; len(a) != 3 || len(b) != 3 || a[2].Field.Name != "deep" {
+			t.Errorf("inner has %d arms, outer %d", len(a), len(b))
+		}
+	}
+}
+
 // TestVersionsOutsideProgramsProposeTheAmendment has versions and procedures as documents print
 // them.
 func TestVersionsOutsideProgramsProposeTheAmendment(t *testing.T) {

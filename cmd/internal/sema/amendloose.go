@@ -3,6 +3,7 @@ package sema
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +15,8 @@ import (
 
 // This file finds the types that loose members and arms belong to. In this order: the last comment
 // above that has the name of a type that the sidecar amends, unless it has several of that kind;
-// the only such type of that kind; for arms, the only such union whose types of arms end alike.
+// the only such type of that kind; for arms, the only such union whose discriminant has the first
+// label; or else, of these or all such unions, the only one whose types of arms end alike.
 
 // piece is one loose member or arm.
 type piece struct {
@@ -48,11 +50,25 @@ func (a *amender) loose() {
 	for _, c := range byKind {
 		slices.Sort(c.names)
 	}
-	for _, f := range a.u.files {
-		for _, l := range f.Loose {
-			a.run(l, byKind[declKind(l.Def.Kind)])
+	others := map[ir.DeclKind]*choice{ir.Enum: newChoice(), ir.Union: newChoice()}
+	for _, b := range a.bases {
+		for _, d := range b.decls {
+			if c := others[d.Kind]; c != nil && !d.Inner && !a.u.amended.named[d.Name] && !plainWord(d.Name) {
+				c.put(d.Name)
+			}
 		}
 	}
+	for _, f := range a.u.files {
+		for _, l := range f.Loose {
+			kind := declKind(l.Def.Kind)
+			a.run(l, byKind[kind], others[kind])
+		}
+	}
+}
+
+// plainWord reports whether a name can be a word of prose: it has small letters alone.
+func plainWord(name string) bool {
+	return strings.IndexFunc(name, func(r rune) bool { return r < 'a' || r > 'z' }) < 0
 }
 
 // choice is the types that loose lines can belong to, sorted by name.
@@ -87,8 +103,9 @@ func (c *choice) lastOf(comments [][]string) (name string, several bool) {
 	return "", false
 }
 
-// run takes a run of loose members or arms.
-func (a *amender) run(l *syntax.Loose, types *choice) {
+// run takes a run of loose members or arms. others are included types that the sidecar does not
+// amend.
+func (a *amender) run(l *syntax.Loose, types, others *choice) {
 	kind := declKind(l.Def.Kind)
 	var pieces []piece
 	for i, m := range l.Def.Members {
@@ -97,22 +114,34 @@ func (a *amender) run(l *syntax.Loose, types *choice) {
 	for i, m := range l.Def.Arms {
 		pieces = append(pieces, piece{arm: m, above: l.Above[i]})
 	}
-	g := &guesser{a: a, candidates: types.names}
-	named, guessed := "", ""
-	var open []piece // that no type is found for
+	g := &guesser{a: a}
+	named, other, guessed := "", "", ""
+	var open []piece                  // that no type is found for
+	elsewhere := map[string][]piece{} // by a type that the sidecar does not amend
 	for _, p := range pieces {
-		if name, several := types.lastOf(p.above); name != "" {
-			named = name
+		name, several := types.lastOf(p.above)
+		switch another, _ := others.lastOf(p.above); {
+		case name != "":
+			named, other = name, ""
 			p.withoutDoc()
-		} else if several {
-			named = ""
+		case several:
+			named, other = "", ""
+		case another != "":
+			named, other = "", another
 		}
 		switch to := named; {
+		case other != "":
+			elsewhere[other] = append(elsewhere[other], p)
 		case to != "":
 			a.take(to, p)
 		case len(types.names) == 1:
 			a.take(types.names[0], p)
 		default:
+			var certain bool
+			if to, certain = g.byLabel(p, types.names); certain {
+				a.take(to, p)
+				continue
+			}
 			if to = g.guess(p); to == "" {
 				open = append(open, p)
 				continue
@@ -127,6 +156,11 @@ func (a *amender) run(l *syntax.Loose, types *choice) {
 	faulty := l.Def.Broken || len(a.line) < len(a.u.side.bind.Amends) // which was reported
 	if len(open) > 0 && !faulty {
 		a.which(open, types.names)
+	}
+	for _, name := range slices.Sorted(maps.Keys(elsewhere)) {
+		if open = append(open, elsewhere[name]...); !faulty {
+			a.notAmended(name, elsewhere[name])
+		}
 	}
 	a.open[kind] = a.open[kind] || len(open) > 0
 	for _, p := range open {
@@ -154,7 +188,54 @@ type guesser struct {
 	candidates []string
 	last       string
 	has        map[string]bool   // union and label of the arms so far
-	ends       map[string]string // of the candidates, computed on the first use
+	ends       map[string]string // that the types of unions have
+}
+
+// byLabel takes the unions whose discriminant has the first label of an arm as the candidates, or
+// all if there are none. It returns the union, and true, if there is one such union.
+func (g *guesser) byLabel(p piece, unions []string) (string, bool) {
+	g.candidates = unions
+	if p.arm == nil || len(p.arm.Labels) == 0 {
+		return "", false
+	}
+	enum := g.a.member(p.arm.Labels[0].Text)
+	if enum == nil {
+		return "", false
+	}
+	var by []string
+	for _, name := range unions {
+		if d := g.a.root[name].decl; switchesOn(d, enum) {
+			by = append(by, name)
+		}
+	}
+	if len(by) > 0 {
+		g.candidates = by
+	}
+	if len(by) != 1 {
+		return "", false
+	}
+	g.put(by[0], p)
+	return by[0], true
+}
+
+// switchesOn reports whether the discriminant of a union is an enum, or a copy.
+func switchesOn(d, enum *ir.Decl) bool {
+	if d.Disc == nil || d.Disc.Type == nil {
+		return false
+	}
+	under := underlying(d.Disc.Type)
+	return under != nil && under.Kind == ir.Ref && under.Ref.Original() == enum.Original()
+}
+
+// put enters that an arm belongs to a union.
+func (g *guesser) put(to string, p piece) {
+	if g.has == nil {
+		g.has = map[string]bool{}
+	}
+	g.last = to
+	for _, v := range p.arm.Labels {
+		g.has[to+" "+v.Text] = true
+	}
 }
 
 // guess returns the union of an arm, or "".
@@ -162,25 +243,33 @@ func (g *guesser) guess(p piece) string {
 	if p.arm == nil || len(g.candidates) == 0 || len(p.arm.Labels) == 0 {
 		return ""
 	}
-	if g.ends == nil {
-		g.ends, g.has = map[string]string{}, map[string]bool{}
-		for _, name := range g.candidates {
-			g.ends[name] = commonEnd(g.a.root[name].decl)
-		}
+	ends := map[string]string{}
+	for _, name := range g.candidates {
+		ends[name] = g.end(name)
 	}
 	to := ""
 	if len(p.arm.Decls) == 1 && p.arm.Decls[0].Type.Kind == syntax.Named {
-		to = onlyEnd(g.ends, p.arm.Decls[0].Type.Name)
-	} else if label := p.arm.Labels[0].Text; g.last != "" && !g.has[g.last+" "+label] {
+		to = onlyEnd(ends, p.arm.Decls[0].Type.Name)
+	} else if label := p.arm.Labels[0].Text; g.last != "" && slices.Contains(g.candidates, g.last) && !g.has[g.last+" "+label] {
 		to = g.last // an arm without data stays with the one before it
 	}
 	if to != "" {
-		g.last = to
-		for _, v := range p.arm.Labels {
-			g.has[to+" "+v.Text] = true
-		}
+		g.put(to, p)
 	}
 	return to
+}
+
+// end returns the end that the types of a union's arms have in common, which is computed once.
+func (g *guesser) end(name string) string {
+	if g.ends == nil {
+		g.ends = map[string]string{}
+	}
+	end, ok := g.ends[name]
+	if !ok {
+		end = commonEnd(g.a.root[name].decl)
+		g.ends[name] = end
+	}
+	return end
 }
 
 // onlyEnd returns the only one of some names whose end a text has, or "".
@@ -237,6 +326,15 @@ func (a *amender) guessed(name string, p piece) {
 func lineStart(at source.Span) (source.Span, bool) {
 	start := bytes.LastIndexByte(at.File.Text[:at.Start], '\n') + 1
 	return source.Span{File: at.File, Start: start, End: start}, len(bytes.TrimSpace(at.File.Text[start:at.Start])) == 0
+}
+
+// notAmended reports lines whose comment names a type that the sidecar does not amend.
+func (a *amender) notAmended(name string, lines []piece) {
+	s := a.u.lookup(name)
+	d := diag.New(diag.AmendWhich, lines[0].span(), "the comment above says that this line adds to %s %s, which the sidecar does not amend", kindName(s.decl.Kind), name).
+		With(s.span, "declared here").
+		Helpf("add to the sidecar %s the line \"amend %s\"; or name in the comment the type that is meant", a.u.sidecar(lines[0].span().File), name)
+	a.report(a.withLines(d, []string{name}))
 }
 
 // which reports lines that no type was found for, and proposes types.
@@ -369,10 +467,7 @@ func (a *amender) proposeUnions(unions []*ir.Decl, open []piece) []string {
 	}
 	ends := map[string]string{}
 	for _, d := range unions {
-		if d.Disc == nil || d.Disc.Type == nil {
-			continue
-		}
-		if under := underlying(d.Disc.Type); under != nil && under.Kind == ir.Ref && under.Ref.Original() == enum.Original() {
+		if switchesOn(d, enum) {
 			ends[d.Name] = commonEnd(d)
 		}
 	}
@@ -400,8 +495,8 @@ func (a *amender) proposeUnions(unions []*ir.Decl, open []piece) []string {
 // maxProposed is the number of unions above which none is proposed.
 const maxProposed = 4
 
-// enumOf returns the enum that a label is a member of, or would be by its name.
-func (a *amender) enumOf(label string) *ir.Decl {
+// member returns the enum that a label is a member of, with the additions so far, or nil.
+func (a *amender) member(label string) *ir.Decl {
 	if s := a.u.lookup(label); s != nil && s.member != nil {
 		return s.decl
 	}
@@ -413,6 +508,14 @@ func (a *amender) enumOf(label string) *ir.Decl {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// enumOf returns the enum that a label is a member of, or would be by its name.
+func (a *amender) enumOf(label string) *ir.Decl {
+	if d := a.member(label); d != nil {
+		return d
 	}
 	var enums []*ir.Decl
 	for _, b := range slices.Backward(a.bases) {

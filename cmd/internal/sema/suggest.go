@@ -36,6 +36,9 @@ func (a *adviser) suggest(u *unit, d diag.Diagnostic, name string, fits func(*sy
 		return d
 	}
 	if file := a.declaredElsewhere(u, name); file != "" {
+		if d.Span.File.Document != nil {
+			return d.Helpf("add to the sidecar %s the line \"import %s\"", u.sidecar(d.Span.File), file)
+		}
 		return d.Helpf("add the line #include \"%s\"", file)
 	}
 	if file := a.declaredBeside(u, name); file != "" {
