@@ -84,23 +84,9 @@ func againstC(t *testing.T, inputs []string, atLeast int) {
 		if u == nil {
 			continue
 		}
-		pkg := corpusPackage(file)
-		bin, why := u.buildC(t)
-		if why != "" {
-			t.Logf("%s: not compared: %s", filepath.Base(file), why)
-			continue
+		if u.ask(t, mod, corpusPackage(file), seen) {
+			files++
 		}
-		files++
-		questions := u.questions(rand.New(rand.NewPCG(3, 4)))
-		var c []string
-		for len(c) < len(questions) {
-			c = append(c, answers(t, exec.Command("sh", "-c", "ulimit -v 4000000; exec "+bin), questions[len(c):])...)
-			if len(c) < len(questions) {
-				c = append(c, "crashed") // on the question after its last answer
-			}
-		}
-		g := answers(t, u.goCommand(t, mod, pkg), questions)
-		u.compare(t, filepath.Base(file), questions, c, g, seen)
 	}
 	t.Logf("%d files; %d answers are the same", files, seen["same"])
 	for class, n := range seen {
@@ -110,6 +96,62 @@ func againstC(t *testing.T, inputs []string, atLeast int) {
 	}
 	if files < atLeast {
 		t.Errorf("only %d files compared", files)
+	}
+}
+
+// ask compares both sides' answers about one unit. It returns false if rpcgen or the C compiler
+// refuses the unit.
+func (u *cUnit) ask(t *testing.T, mod module, pkg string, seen map[string]int) bool {
+	t.Helper()
+	bin, why := u.buildC(t)
+	if why != "" {
+		t.Logf("%s: not compared: %s", filepath.Base(u.file), why)
+		return false
+	}
+	questions := u.questions(rand.New(rand.NewPCG(3, 4)))
+	var c []string
+	for len(c) < len(questions) {
+		c = append(c, answers(t, exec.Command("sh", "-c", "ulimit -v 4000000; exec "+bin), questions[len(c):])...)
+		if len(c) < len(questions) {
+			c = append(c, "crashed") // on the question after its last answer
+		}
+	}
+	g := answers(t, u.goCommand(t, mod, pkg), questions)
+	u.compare(t, filepath.Base(u.file), questions, c, g, seen)
+	return true
+}
+
+// TestRpcgenAgreesWithAnAmendedUnit holds the package of a unit that amends with two extensions
+// against C that rpcgen makes from the one text that has all three.
+func TestRpcgenAgreesWithAnAmendedUnit(t *testing.T) {
+	needC(t)
+	mod := newModule(t)
+	for _, unit := range []string{"ops", "opsone", "opstwo"} {
+		b, pkg, out := compile(t, filepath.Join(okDir, "units", unit, unit+".x"))
+		dir := "ok/" + pkg
+		if path, ok := strings.CutPrefix(b.Package, "example.org/"); ok {
+			dir = path
+		}
+		mod.add(t, dir, out)
+	}
+	text, err := os.ReadFile(filepath.Join(okDir, "ops-merged.x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const inner = "struct { op_args inner; apart other; }"
+	c := strings.Replace(string(text), "struct nested { "+inner, "struct nested_part { op_args inner; apart other; };\nstruct nested { nested_part", 1)
+	file := filepath.Join(t.TempDir(), "merged.x")
+	if err := os.WriteFile(file, []byte(c), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := sema.Compile(sema.Options{Files: []string{filepath.Join(okDir, "ops-both.x")}, Include: []string{okDir + "/units"}, ImportRoot: "example.org/ok", Generate: true})
+	if err != nil || r.Unit == nil {
+		t.Fatal(err, r.Diags)
+	}
+	u, seen := packageForC(t, mod, r, "opsboth"), map[string]int{}
+	u.file = file
+	if len(u.decls) < 8 || !u.ask(t, mod, "opsboth", seen) || seen["same"] < 100 {
+		t.Errorf("%d types, %v", len(u.decls), seen)
 	}
 }
 
@@ -131,14 +173,22 @@ func unitForC(t *testing.T, mod module, file string) *cUnit {
 	if r.Unit == nil {
 		return nil
 	}
-	pkg := corpusPackage(file)
+	u := packageForC(t, mod, r, corpusPackage(file))
+	u.file = file
+	return u
+}
+
+// packageForC adds the package of a unit to the module, and returns the types to ask about.
+func packageForC(t *testing.T, mod module, r *sema.Result, pkg string) *cUnit {
+	t.Helper()
 	out, _, err := Generate(r.Unit, r.Bind, Options{Package: pkg})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mod.add(t, pkg, out)
-	u := &cUnit{file: file, dir: t.TempDir()}
+	u := &cUnit{dir: t.TempDir()}
 	n := gonames.New()
+	n.AddImports(r.Unit)
 	n.Add(r.Unit.Decls, r.Bind, true)
 	for _, typ := range plan.Make(r.Unit, r.Bind).Types {
 		d := typ.Decl
