@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
@@ -52,18 +51,7 @@ func FuzzAmend(f *testing.F) {
 			}
 			return
 		}
-		if (r.Unit == nil) != diag.HasErrors(r.Diags) {
-			t.Errorf("unit %v, errors %v", r.Unit != nil, diag.HasErrors(r.Diags))
-		}
-		for _, d := range r.Diags {
-			within(t, d, d.Span)
-			for _, p := range d.Related {
-				within(t, d, p.Span)
-			}
-			for _, e := range d.Fix {
-				within(t, d, e.Span)
-			}
-		}
+		checkResult(t, r)
 		if r.Unit != nil {
 			consistent(t, r.Unit)
 		}
