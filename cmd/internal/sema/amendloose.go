@@ -192,7 +192,7 @@ type guesser struct {
 }
 
 // byLabel takes the unions whose discriminant has the first label of an arm as the candidates, or
-// all if there are none. It returns the union, and true, if there is one such union.
+// all unions if no discriminant has it. It returns the union, and true, if there is one such union.
 func (g *guesser) byLabel(p piece, unions []string) (string, bool) {
 	g.candidates = unions
 	if p.arm == nil || len(p.arm.Labels) == 0 {
