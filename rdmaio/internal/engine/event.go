@@ -56,6 +56,9 @@ const (
 
 	EventEffects // no input: the driver wants the call for the effects
 
+	// EventProbe: the peer's end is asked for a sign of life.
+	EventProbe
+
 	EventClose // this side closes the connection, with Err
 
 	// EventDrain is EventClose after all posted requests have completed. No handler has a Request

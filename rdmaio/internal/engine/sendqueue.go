@@ -105,6 +105,16 @@ func (sq *sendQueue) post(buf *Buffer, n int) {
 	sq.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
+// probe posts a Write of no bytes, which needs no key. It goes to the peer's end, and the queue pair
+// fails if that is gone; over TCP, by the limit for unacknowledged data. If the send queue is full,
+// the work in it does the same.
+func (sq *sendQueue) probe() {
+	if sq.open && sq.room(1, false) {
+		id := sq.begin(1, nil, nil)
+		sq.eff.Sends = append(sq.eff.Sends, verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled})
+	}
+}
+
 // message encodes a header and the payload into a send buffer. It returns the buffer and the length
 // of the message, or an error if it does not fit.
 func (sq *sendQueue) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {

@@ -91,6 +91,8 @@ func (e *Engine) event(ev *Event) {
 	case EventRestrict:
 		e.negotiation.restrict = ev.Control.Restrict
 		e.negotiation.setTerms()
+	case EventProbe:
+		e.sends.probe()
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))
 	case EventClose:

@@ -44,8 +44,9 @@ type Config struct {
 
 	// MaxRequests is the largest number of Requests that a connection has not answered. If zero,
 	// the default is 64. If negative, there is no limit. A connection with that many stops reading.
-	// While Calls of this side are in progress it cannot stop, and a peer that sends twice as many
-	// loses the connection.
+	// While Calls of this side are in progress it cannot stop. It then takes as many Requests as a
+	// client can have in progress, 65,536, if MaxMemory allows it. A peer that sends more loses the
+	// connection.
 	MaxRequests int
 
 	// MaxHandlers is the largest number of handlers that a server runs at a time, in addition to

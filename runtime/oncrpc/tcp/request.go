@@ -82,6 +82,7 @@ type serving struct {
 	waiting  admission.Queue[request] // for places of the server
 	draining bool                     // no further Request is admitted
 	requests int                      // not answered
+	bytes    int                      // of their records
 	unsent   int                      // bytes of replies that are not written
 }
 
@@ -96,10 +97,11 @@ func (s *serving) admit() (ok bool, err error) {
 			if err := s.conn.stall(); err != nil {
 				return false, err
 			}
-		} else if s.requests < 2*s.conn.set.MaxRequests {
+		} else if s.requests < mostCalls && s.bytes <= mostBytes {
 			break
 		} else {
-			return false, fmt.Errorf("%w: it sent %d Calls beyond Config.MaxRequests (%d) while it was called", ErrLimit, s.conn.set.MaxRequests, s.conn.set.MaxRequests)
+			return false, fmt.Errorf("%w: it sent %d Calls of %d bytes that are not answered while it was called, at most %d of %d bytes are kept beyond Config.MaxRequests (%d)",
+				ErrLimit, s.requests, s.bytes, mostCalls, mostBytes, s.conn.set.MaxRequests)
 		}
 	}
 	switch {
@@ -110,14 +112,21 @@ func (s *serving) admit() (ok bool, err error) {
 		return false, nil
 	}
 	s.requests++
+	s.bytes += cap(*s.conn.record)
 	return true, nil
 }
+
+// mostCalls and mostBytes limit the Requests of a connection that cannot stop reading, because it
+// waits for replies. No client of this package has more Calls in progress (Config.MaxCalls). A
+// server's Config.MaxMemory is the limit before that.
+const mostCalls, mostBytes = 1 << 16, 512 << 20
 
 // forget uncounts a Request that admit counted.
 func (s *serving) forget() {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
 	s.requests--
+	s.bytes -= cap(*s.conn.record)
 	s.conn.resume()
 }
 
@@ -211,7 +220,8 @@ func (r *request) release(err error) {
 		err = r.failed
 	}
 	r.done(err)
-	if memory := r.memory; cap(*memory) <= keepBytes {
+	record := cap(*r.memory)
+	if memory := r.memory; record <= keepBytes {
 		*memory = (*memory)[:0]
 		memories.Put(memory)
 	} else {
@@ -221,6 +231,7 @@ func (r *request) release(err error) {
 	r.ticket.End()
 	c.mu.Lock()
 	c.unsent -= r.reply
+	c.bytes -= record
 	c.requests--
 	c.resume()
 	c.mu.Unlock()
