@@ -133,9 +133,15 @@ type Config struct {
 	// first long Calls of a connection are therefore fetched in parts.
 	MaxMemory int
 
+	// IdleTimeout is the time after which a server closes a connection on which the client has no
+	// Call in progress, unless Conn.AllowReverse was called for it. If zero, the default is 6 min,
+	// longer than a Client's. If negative, there is no limit.
+	IdleTimeout time.Duration
+
 	// MaxConns is the largest number of connections that a server has. If zero, the default is
-	// 10,000. If negative, there is no limit. Further connections are rejected: Dial returns
-	// ErrServerFull.
+	// 10,000. If negative, there is no limit. For a further one, the server closes the connection
+	// that has been idle for longest, as by IdleTimeout. If none is idle, it rejects the new one:
+	// Dial returns ErrServerFull.
 	MaxConns int
 
 	// MaxPerSource is the largest number of connections that a server has from one IPv4 address or

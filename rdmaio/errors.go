@@ -48,6 +48,10 @@ var (
 	// Config.OfferTimeout. The connection is lost. A server that has version 1 only and does not
 	// answer other versions looks like this.
 	ErrNoAnswer = errors.New("rdmaio: the server did not answer the version offered within Config.OfferTimeout")
+	// ErrIdle reports that a server closed a connection that was idle, because of
+	// Config.IdleTimeout or to make room for another one (Config.MaxConns). Its client has
+	// verbs.ErrPeerDisconnected.
+	ErrIdle = errors.New("rdmaio: the server closed an idle connection")
 	// ErrServerFull reports that the server rejected a connection because it has as many as its
 	// Config.MaxConns allows, or as many from this address as Config.MaxPerSource allows, or
 	// because its device cannot have one more. A server of another implementation does not say

@@ -31,10 +31,13 @@ type Server struct {
 	accepted atomic.Uint64
 	rejected atomic.Uint64
 
-	mu       sync.Mutex
-	conns    map[*Conn]bool // the value is false during setup
-	draining bool
-	errs     []error // of connections' Close
+	mu                    sync.Mutex
+	conns                 map[*Conn]*place
+	unused                admission.Unused[*Conn]
+	watch                 *time.Timer // calls watchIdle; nil: there are no connections
+	displaced, idleCloses uint64
+	draining              bool
+	errs                  []error // of connections' Close
 
 	closing  sync.Once
 	closeErr error
@@ -56,9 +59,10 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]bool), shared: newShared(set)}
+	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]*place), shared: newShared(set)}
 	s.log = s.shared.log
 	s.limits.Most, s.limits.PerSource = set.MaxConns, set.MaxPerSource
+	s.unused.Since = s.since
 	s.taking, s.stop = context.WithCancelCause(run)
 	s.shared.places.Most, s.shared.memory.Relief = set.MaxHandlers, s.relieve
 	if set.MaxMemory > 0 {
@@ -93,10 +97,14 @@ func (s *Server) accept(ctx context.Context) {
 // open makes a connection unless a limit is reached. The caller calls limits.Leave when it has
 // closed the connection.
 func (s *Server) open(from admission.Source) (*Conn, error) {
-	switch verdict, n := s.limits.Enter(from); verdict {
+	verdict, n := s.limits.Enter(from)
+	if verdict == admission.Full && s.makeRoom() {
+		verdict, n = s.limits.Enter(from)
+	}
+	switch verdict {
 	case admission.Full:
 		s.limitHit(LimitMaxConns)
-		return nil, fmt.Errorf("%w: it has %d connections, as many as Config.MaxConns allows", ErrServerFull, n)
+		return nil, fmt.Errorf("%w: it has %d connections, as many as Config.MaxConns allows, all in use", ErrServerFull, n)
 	case admission.SourceFull:
 		s.limitHit(LimitMaxPerSource)
 		return nil, fmt.Errorf("%w: it has %d connections from %v, as many as Config.MaxPerSource allows", errSourceFull, n, from)
@@ -138,7 +146,7 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 	c.remote.Store(&peer)
 	c.log, c.ends = log, s.shared.ends.With("peer", peer)
 	c.negotiate(req.PrivateData())
-	s.list(c, false)
+	s.list(c, from)
 	info, err := req.Accept(ctx, c.qp, s.set.params())
 	if err != nil {
 		s.rejected.Add(1)
@@ -147,29 +155,32 @@ func (s *Server) serve(ctx context.Context, req verbs.ConnRequest) {
 		s.reject(log, req, err) // the peer may still wait for an answer
 	} else {
 		c.connected(info)
-		up = s.attend(ctx, c, from)
+		up = s.attend(ctx, c)
 	}
 	if !up {
-		s.finish(c, from)
+		s.finish(c)
 	}
 }
 
 // finish frees a connection.
-func (s *Server) finish(c *Conn, from admission.Source) {
-	defer s.limits.Leave(from)
+func (s *Server) finish(c *Conn) {
 	err := c.finish()
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p := s.conns[c]; !p.left {
+		s.limits.Leave(p.from)
+	}
 	delete(s.conns, c)
+	s.unused.Forget(c)
 	if err != nil {
 		s.errs = append(s.errs, err)
 	}
-	s.mu.Unlock()
 }
 
 // attend waits until host authentication lets a connection be up. Then it returns true. Afterwards
 // the connection is freed when it is closed or ctx is done, without a goroutine that waits for
 // that.
-func (s *Server) attend(ctx context.Context, c *Conn, from admission.Source) bool {
+func (s *Server) attend(ctx context.Context, c *Conn) bool {
 	if err := c.auth.await(ctx, c.ctx); err != nil {
 		s.rejected.Add(1)
 		s.set.emitFailed(c.RemoteAddr(), true, err)
@@ -177,11 +188,11 @@ func (s *Server) attend(ctx context.Context, c *Conn, from admission.Source) boo
 	}
 	c.emitUp()
 	s.accepted.Add(1)
-	s.list(c, true)
+	s.up(c)
 	stop := context.AfterFunc(ctx, c.end)
 	context.AfterFunc(c.ctx, func() {
 		stop()
-		s.finish(c, from)
+		s.finish(c)
 		s.wg.Done()
 	})
 	return true
@@ -202,21 +213,38 @@ func (s *Server) Conns() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := make([]*Conn, 0, len(s.conns))
-	for c, up := range s.conns {
-		if up || c.driver.HadRequest() {
+	for c, p := range s.conns {
+		if p.up || c.driver.HadRequest() {
 			all = append(all, c)
 		}
 	}
 	return all
 }
 
-// list adds a connection to conns. up is false during setup.
-func (s *Server) list(c *Conn, up bool) {
+// list adds a connection in setup to conns.
+func (s *Server) list(c *Conn, from admission.Source) {
 	s.mu.Lock()
-	s.conns[c] = up
+	s.conns[c] = &place{from: from}
+	if s.watch == nil && s.set.IdleTimeout > 0 {
+		s.watch = time.AfterFunc(s.set.IdleTimeout, s.watchIdle)
+	}
 	draining := s.draining
 	s.mu.Unlock()
-	if draining && c.driver.StartDrain(ErrClosed) { // Shutdown did not see it
+	s.drainIf(draining, c)
+}
+
+// up notes that a connection is up.
+func (s *Server) up(c *Conn) {
+	s.mu.Lock()
+	s.conns[c].up = true
+	draining := s.draining
+	s.mu.Unlock()
+	s.drainIf(draining, c)
+}
+
+// drainIf drains a connection that Shutdown did not see.
+func (s *Server) drainIf(draining bool, c *Conn) {
+	if draining && c.driver.StartDrain(ErrClosed) {
 		c.driver.PostDrain()
 	}
 }
@@ -235,7 +263,7 @@ func (s *Server) Err() error {
 	return context.Cause(s.taking)
 }
 
-// ServerStats holds the counts of a Server. Accepted and Rejected only grow.
+// ServerStats holds the counts of a Server. Those above Conns only grow.
 type ServerStats struct {
 	// Accepted is the number of connections that came up.
 	Accepted uint64
@@ -244,6 +272,10 @@ type ServerStats struct {
 	// MaxPerSource, for lack of resources, because the peer went away, or because it did not
 	// authenticate.
 	Rejected uint64
+
+	// IdleCloses is the number of connections closed after Config.IdleTimeout, and Displaced the
+	// number of idle ones closed to make room for others (Config.MaxConns).
+	IdleCloses, Displaced uint64
 
 	// Conns is the number of connections that are up.
 	Conns int
@@ -255,7 +287,11 @@ type ServerStats struct {
 
 // Stats returns the counts. Conn.Stats returns a connection's counts.
 func (s *Server) Stats() ServerStats {
-	return ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.Used()}
+	st := ServerStats{Accepted: s.accepted.Load(), Rejected: s.rejected.Load(), Conns: len(s.Conns()), Memory: s.shared.memory.Used()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st.IdleCloses, st.Displaced = s.idleCloses, s.displaced
+	return st
 }
 
 // Close stops listening and closes all connections as Conn.Close does. The rules of Conn.Close

@@ -122,6 +122,12 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 	case s.OfferTimeout < 0:
 		s.OfferTimeout = 0
 	}
+	switch {
+	case s.IdleTimeout == 0:
+		s.IdleTimeout = 6 * time.Minute
+	case s.IdleTimeout < 0:
+		s.IdleTimeout = 0
+	}
 	s.faults = s.Logger
 	if s.Logger == nil {
 		s.Logger, s.faults = slog.New(slog.DiscardHandler), slog.Default()

@@ -107,6 +107,9 @@ func TestStatsHaveAllCounts(t *testing.T) {
 	got := reflect.ValueOf(newStats(&e))
 	for i := range reflect.TypeFor[engine.Stats]().NumField() {
 		name := reflect.TypeFor[engine.Stats]().Field(i).Name
+		if name == "Used" {
+			continue // not a count: for Server alone
+		}
 		want := reflect.ValueOf(e).Field(i)
 		if f := got.FieldByName(name); !f.IsValid() || !f.CanConvert(want.Type()) || !f.Convert(want.Type()).Equal(want) {
 			t.Errorf("Stats.%s is %v, the engine counted %v", name, f, want)

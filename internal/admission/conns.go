@@ -78,15 +78,15 @@ const (
 func (c *Conns) Enter(s Source) (v Verdict, n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.Most > 0 && c.all >= c.Most {
-		return Full, c.all
-	}
 	most := c.PerSource
 	if most == 0 && !s.Local {
 		most = DefaultPerSource
 	}
 	if n := c.from[s.Prefix]; most > 0 && n >= most {
 		return SourceFull, n
+	}
+	if c.Most > 0 && c.all >= c.Most {
+		return Full, c.all
 	}
 	if c.from == nil {
 		c.from = make(map[netip.Prefix]int)

@@ -80,3 +80,17 @@ func TestConnectionsAreLimitedInAllAndBySource(t *testing.T) {
 		}
 	}
 }
+
+// The verdict is SourceFull even if the server is full, too: no other connection must make room for
+// the next one of this source.
+func TestFullSourceIsToldFirst(t *testing.T) {
+	c, a := admission.Conns{Most: 2, PerSource: 2}, admission.SourceOf("", "192.0.2.1:1")
+	c.Enter(a)
+	c.Enter(a)
+	if v, n := c.Enter(a); v != admission.SourceFull || n != 2 {
+		t.Errorf("verdict %d of %d, want SourceFull", v, n)
+	}
+	if v, n := c.Enter(admission.SourceOf("", "192.0.2.2:1")); v != admission.Full || n != 2 {
+		t.Errorf("another source: verdict %d of %d, want Full", v, n)
+	}
+}

@@ -30,7 +30,7 @@ func TestLongestUnusedComesFirst(t *testing.T) {
 		if !ok {
 			break
 		}
-		if len(got) == 10 { // used meanwhile
+		if len(got) == 10 { // one is used again, another is in use
 			conns[20], conns[21] = start.Add(n*time.Second), time.Time{}
 		}
 		got = append(got, c)

@@ -79,6 +79,9 @@ func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends,
 // QP returns the queue pair.
 func (d *Driver) QP() verbs.QueuePair { return d.qp }
 
+// Began returns the time at which the engine's clock began.
+func (d *Driver) Began() time.Time { return d.start }
+
 // Start begins to run the engine, with EventStart. It is called once.
 func (d *Driver) Start(e Engine) {
 	d.mu.Lock()

@@ -172,4 +172,7 @@ type Stats struct {
 	DoneMessagesDue int // Replies that the peer has not read yet
 	PostedRecvs     int // Receives
 	SendQueueFilled int // entries of the send queue in use, or not known to be free
+
+	// Used is the time of the last message received, and of the last work posted.
+	Used time.Duration
 }

@@ -39,6 +39,7 @@ func (e *Engine) received(wc *verbs.WC) {
 // or out of lent memory (T20).
 func (e *Engine) take(a *arrival, wc *verbs.WC) bool {
 	e.stats.Received++
+	e.stats.Used = e.now
 	e.stats.PostedRecvs--
 	i, n := wc.WRID, int(wc.ByteLen)
 	switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -160,6 +161,29 @@ func TestChainsWait(t *testing.T) {
 	b.complete()
 	if got := b.e.Stats(); got.SendQueueFilled != 4 || got.Waiting != 0 || len(b.reqs) != 1 {
 		t.Fatalf("%+v, %d delivered", got, len(b.reqs))
+	}
+}
+
+// R288: a probe is a Write of no bytes without a key. If there is no room for it, the work in the
+// send queue does the same.
+func TestProbeIsAWriteOfNoBytes(t *testing.T) {
+	b := newBench(t, engine.Responder, 2, 2)
+	b.logged()
+	for range 3 {
+		b.step(engine.Event{Kind: engine.EventProbe})
+	}
+	if got, want := b.logged(), strings.Repeat(verbs.RDMAWrite.String()+" 0 bytes "+fmt.Sprint(verbs.SendSignaled)+"\n", 2); got != want {
+		t.Errorf("found\n%swant\n%s", got, want)
+	}
+	b.complete()
+	b.step(engine.Event{Kind: engine.EventProbe})
+	if got := b.e.Stats().SendQueueFilled; got != 2 {
+		t.Errorf("%d entries are used, want 2: one has completed", got)
+	}
+	b.step(engine.Event{Kind: engine.EventClose, Err: errors.New("closed")})
+	b.logged()
+	if b.step(engine.Event{Kind: engine.EventProbe}); b.logged() != "" {
+		t.Error("a closed connection is probed")
 	}
 }
 

@@ -61,6 +61,7 @@ func (sq *sendQueue) room(n int, message bool) bool {
 // stands for both.
 func (sq *sendQueue) begin(n int, buf *Buffer, r *Request) uint64 {
 	sq.seq++
+	sq.stats.Used = sq.now
 	if sq.last != none {
 		sq.eff.Sends[sq.last].Flags &^= verbs.SendSignaled
 		sq.chains.at(sq.chains.len() - 1).quiet = true
@@ -105,9 +106,9 @@ func (sq *sendQueue) post(buf *Buffer, n int) {
 	sq.add(verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}, buf.sge(n))
 }
 
-// probe posts a Write of no bytes, which needs no key. It goes to the peer's end, and the queue pair
-// fails if that is gone; over TCP, by the limit for unacknowledged data. If the send queue is full,
-// the work in it does the same.
+// probe posts a Write of no bytes, which needs no key. It goes to the peer's end, and the queue
+// pair fails if that is gone; over TCP, by the limit for unacknowledged data. If the send queue is
+// full, the work in it does the same.
 func (sq *sendQueue) probe() {
 	if sq.open && sq.room(1, false) {
 		id := sq.begin(1, nil, nil)

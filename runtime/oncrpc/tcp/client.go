@@ -190,7 +190,7 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 		Rules: set.rules(), Carrier: "tcp", Log: set.Conn.settle().Logger.With("server", addr),
 		Dial:      func(ctx context.Context) (*Conn, error) { return set.Dial(ctx, addr, c.connConfig()) },
 		Connected: set.Connected, DialTimeout: set.DialTimeout,
-		Ended: func(conn *Conn) (refused bool) { return hasNotRun(conn.Err()) },
+		Ended: func(conn *Conn) (refused bool) { return neverServed(conn.Err()) },
 	})
 	c.xids.Seed()
 	return c, nil

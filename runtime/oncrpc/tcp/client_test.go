@@ -348,7 +348,7 @@ func TestClientPausesForShortConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lives := []time.Duration{0, 0, 1500 * time.Millisecond, time.Minute, 0, time.Hour}
 		var begun []time.Time
-		s, ln := servePipes(t, newService(), nil)
+		s, ln := servePipes(t, newService(), &tcp.Config{IdleTimeout: -1})
 		c, err := tcp.NewClient("", &tcp.ClientConfig{
 			Conn: &tcp.Config{ReverseHandler: newService()}, Dial: ln.connect, MinBackoff: time.Second, MaxBackoff: time.Hour,
 			Connected: func(_ context.Context, c *tcp.Conn) error {

@@ -118,9 +118,16 @@ type Config struct {
 	// PeerTimeout while data waits, whatever SendTimeout is.
 	PeerTimeout time.Duration
 
+	// IdleTimeout is the time after which a server closes a connection that has no Request, not
+	// even in part, unless Conn.AllowReverse was called for it. If zero, the default is 6 min,
+	// longer than a Client's. If negative, there is no limit. A client of this package has ErrIdle
+	// for the Calls that it made at that moment, and a Client makes them on another connection.
+	IdleTimeout time.Duration
+
 	// MaxConns is the largest number of connections that a server has. If zero, the default is
-	// 10,000. If negative, there is no limit. Further connections are closed at once; a client of
-	// this package then has ErrFull.
+	// 10,000. If negative, there is no limit. For a further one, the server closes the connection
+	// that has been idle for longest, as by IdleTimeout. If none is idle, it closes the new one at
+	// once; a client of this package then has ErrFull.
 	MaxConns int
 
 	// AcceptRate is the largest number of connections that a server accepts in a second, and the
@@ -202,6 +209,7 @@ func (cfg *Config) settle() settings {
 	duration(&s.SendTimeout, 30*time.Second)
 	duration(&s.FirstCallTimeout, 10*time.Second)
 	duration(&s.PeerTimeout, 30*time.Second)
+	duration(&s.IdleTimeout, 6*time.Minute)
 	s.MaxCalls = min(s.MaxCalls, 1<<16)
 	s.faults = s.Logger
 	if s.Logger == nil {

@@ -129,6 +129,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 	}
 	c.mu.Lock() // the timer may fire at once
 	c.setStream(nc)
+	c.rest()
 	c.startFirst()
 	c.mu.Unlock()
 	c.wg.Add(1)
@@ -247,8 +248,8 @@ const halfClosedTime = 100 * time.Millisecond
 
 // dispatch passes a record to the Call that it answers, or to the handler.
 func (c *Conn) dispatch(rec []byte) error {
-	if len(rec) == 0 && !c.accepted && !c.began {
-		return errRejected
+	if len(rec) == 0 && !c.accepted {
+		return farewell(c.began, c.in.fragments)
 	}
 	xid, typ, ok := oncrpc.Peek(rec)
 	if !ok {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -15,19 +16,39 @@ var (
 	// ErrNotRPC reports that the peer does not speak RPC over TCP: its first bytes, which the error
 	// quotes, cannot begin an RPC message. The connection is lost.
 	ErrNotRPC = errors.New("tcp: the peer speaks something else")
-	// ErrFull reports that the server rejected the connection because of its limits:
+	// ErrFull reports that the server rejected the connection because of its limits: the text names
 	// Config.MaxConns or MaxPerSource. Only servers of this package say so; others close the
 	// connection.
 	ErrFull = errors.New("tcp: the server is full")
 )
 
-// rejection is an empty record, which a server sends before it closes a connection that it does not
-// serve. No RPC message is empty, so a client of this package recognizes it. Another client waits
-// for the next record, and finds that the connection is closed (ADR 0095).
-var rejection = appendMark(nil, 0)
+// ErrIdle reports that the server closed a connection that was idle, because of Config.IdleTimeout
+// or to make room for another one. At the client, a Call that fails with it has not been executed.
+var ErrIdle = errors.New("tcp: the server closed the idle connection")
 
-// errRejected is the error of a client whose first record is a rejection.
-var errRejected = fmt.Errorf("%w: it has as many connections as its limits allow, in all or from this address (Config.MaxConns, MaxPerSource)", ErrFull)
+// rejection returns an empty record, which a server sends before it closes a connection that it
+// does not serve. No RPC message is empty, so a client of this package recognizes it. Another
+// client waits for the next record, and finds that the connection is closed (ADR 0095). The record
+// has one fragment for Config.MaxConns, and two for MaxPerSource.
+func rejection(why admission.Verdict) []byte {
+	var fragments []byte
+	if why == admission.SourceFull {
+		fragments = make([]byte, markSize) // one of no bytes, and not the last
+	}
+	return appendMark(fragments, 0)
+}
+
+// farewell returns the error of a client that has got an empty record: as the first message, began
+// is false, it is a rejection, and later the end of an idle connection.
+func farewell(began bool, fragments int) error {
+	switch {
+	case began:
+		return ErrIdle
+	case fragments == 1:
+		return fmt.Errorf("%w: it has as many connections as its Config.MaxConns allows: close some, or raise the limit there", ErrFull)
+	}
+	return fmt.Errorf("%w: it has as many connections from this address as its Config.MaxPerSource allows: close some, or raise the limit there", ErrFull)
+}
 
 // speaksRPC returns an error if a peer's first bytes cannot begin an RPC message. It is called when
 // the first record mark exceeds Config.MaxRecord. The mark alone proves nothing, because a peer
@@ -61,6 +82,11 @@ func isText(b []byte) bool {
 // hasNotRun reports whether the reason why a connection is down means that the peer has not
 // executed any Call on it.
 func hasNotRun(why error) bool {
+	return neverServed(why) || errors.Is(why, ErrIdle)
+}
+
+// neverServed reports whether the peer never served the connection.
+func neverServed(why error) bool {
 	return errors.Is(why, ErrNotRPC) || errors.Is(why, ErrFull) || errors.Is(why, errUnwelcome)
 }
 

@@ -86,6 +86,13 @@ func TestLongRecordAfterReply(t *testing.T) {
 	}
 }
 
+// use makes a server's connections count as in use, so that none makes room for another one.
+func use(s *tcp.Server) {
+	for _, c := range s.Conns() {
+		c.AllowReverse()
+	}
+}
+
 // A client of a full server finds that out, also with TLS, and has not been served. Before its
 // first connection a Client reports it; later it waits for a free place.
 func TestFullServer(t *testing.T) {
@@ -101,6 +108,7 @@ func TestFullServer(t *testing.T) {
 				s := listen(t, newService(), &full)
 				first := dial(t, s.Addr(), cfg)
 				double(t, first)
+				use(s)
 				client, err := tcp.NewClient(s.Addr(), &tcp.ClientConfig{Conn: cfg, MinBackoff: time.Millisecond})
 				if err != nil {
 					t.Fatal(err)
@@ -117,6 +125,7 @@ func TestFullServer(t *testing.T) {
 				waitFor(t, func() bool { return s.Stats().Conns == 0 })
 				second := dial(t, s.Addr(), cfg)
 				double(t, second)
+				use(s)
 				rejected := s.Stats().Rejected
 				go func() {
 					for s.Stats().Rejected < rejected+3 {
@@ -133,20 +142,23 @@ func TestFullServer(t *testing.T) {
 	}
 }
 
-// An empty record after another message does not count as a rejection, and a server accepts no
-// rejection from a client.
-func TestEmptyRecordIsNoRejection(t *testing.T) {
+// An empty record after another message says that the server closes an idle connection: no Call in
+// progress was executed. A server accepts no empty record from a client.
+func TestEmptyRecordIsAGoodbye(t *testing.T) {
 	addr := scripted(t, func(c net.Conn) {
-		if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
-			_, _ = c.Write(append(goodReply(1), record()...))
+		for xid := range uint32(2) {
+			if _, err := io.ReadFull(c, make([]byte, len(goodCall(1)))); err == nil {
+				_, _ = c.Write([][]byte{goodReply(1), record()}[xid])
+			}
 		}
 	})
 	conn := dial(t, addr, &tcp.Config{Logger: quiet})
 	if _, err := conn.Call(context.Background(), callOf(1, 4)); err != nil {
 		t.Fatal(err)
 	}
-	<-conn.Done()
-	if err := conn.Err(); !errors.Is(err, tcp.ErrMessage) {
+	_, err := conn.Call(context.Background(), callOf(2, 4))
+	wantError(t, err, tcp.ErrIdle, false)
+	if err := conn.Err(); !errors.Is(err, tcp.ErrIdle) {
 		t.Error(err)
 	}
 	server := make(chan oncrpc.Conn, 1)

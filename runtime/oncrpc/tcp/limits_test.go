@@ -314,13 +314,17 @@ func TestMaxMemory(t *testing.T) {
 // A server has no more connections than MaxConns, and from one source no more than MaxPerSource.
 func TestMaxConns(t *testing.T) {
 	for name, cfg := range map[string]*tcp.Config{"MaxConns": {MaxConns: 2, Logger: quiet}, "MaxPerSource": {MaxPerSource: 2, Logger: quiet}} {
-		s := listen(t, newService(), cfg)
+		s, rejection := listen(t, newService(), cfg), record()
+		if name == "MaxPerSource" {
+			rejection = append(make([]byte, 4), rejection...) // a fragment more
+		}
 		first, second := dial(t, s.Addr(), nil), dial(t, s.Addr(), nil)
 		double(t, first)
 		double(t, second)
+		use(s)
 		third := raw(t, s.Addr())
 		_ = third.SetReadDeadline(time.Now().Add(patience))
-		if got, err := io.ReadAll(third); err != nil || !bytes.Equal(got, record()) {
+		if got, err := io.ReadAll(third); err != nil || !bytes.Equal(got, rejection) {
 			t.Errorf("%s: a further connection got %x, and then %v, want an empty record and the end", name, got, err)
 		}
 		double(t, first)

@@ -48,10 +48,12 @@ type records struct {
 	// read.
 	grow func(n int) error
 
-	begun bool  // a record has been read
-	armed bool  // a deadline is set
-	due   int   // bytes that must come until then, marks included
-	came  int64 // bytes of all records, this one included
+	begun     bool        // a record has been read
+	fragments int         // of the record that was read last
+	partial   atomic.Bool // a record is being read whose next bytes have not come
+	armed     bool        // a deadline is set
+	due       int         // bytes that must come until then, marks included
+	came      int64       // bytes of all records, this one included
 
 	parts atomic.Uint64 // reads of a fragment before the last: a long record is on its way
 }
@@ -132,7 +134,7 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 			return buf, err
 		}
 		if word&lastFragment != 0 {
-			rd.begun = true
+			rd.begun, rd.fragments = true, fragments
 			return buf, nil
 		}
 	}
@@ -218,6 +220,9 @@ func keep(b []byte) {
 // arm limits the time for the next n bytes unless they are buffered. While there is a limit, it is
 // renewed for each progress bytes, so that short fragments do not put it off.
 func (rd *records) arm(n int) {
+	if rd.r.Buffered() < n && !rd.partial.Load() {
+		rd.partial.Store(true)
+	}
 	if rd.timeout > 0 && (rd.armed && rd.due <= 0 || !rd.armed && rd.r.Buffered() < n) {
 		rd.armed, rd.due = true, progress
 		rd.deadline(time.Now().Add(rd.timeout))
@@ -233,6 +238,9 @@ func (rd *records) renew() {
 
 // disarm removes the limit.
 func (rd *records) disarm() {
+	if rd.partial.Load() {
+		rd.partial.Store(false)
+	}
 	if rd.armed {
 		rd.armed = false
 		rd.deadline(time.Time{})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -83,6 +84,8 @@ type serving struct {
 	draining bool                     // no further Request is admitted
 	requests int                      // not answered
 	bytes    int                      // of their records
+	dropped  bool                     // a handler has dropped a Request
+	unused   time.Time                // when there was a Request last, at a server
 	unsent   int                      // bytes of replies that are not written
 }
 
@@ -127,6 +130,7 @@ func (s *serving) forget() {
 	defer s.conn.mu.Unlock()
 	s.requests--
 	s.bytes -= cap(*s.conn.record)
+	s.rest()
 	s.conn.resume()
 }
 
@@ -174,6 +178,7 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 // Drop implements oncrpc.Responder.
 func (r *request) Drop(done func(error)) {
 	if r.first(done) {
+		r.conn.noteDrop()
 		r.release(nil)
 	}
 }
@@ -233,6 +238,7 @@ func (r *request) release(err error) {
 	c.unsent -= r.reply
 	c.bytes -= record
 	c.requests--
+	c.rest()
 	c.resume()
 	c.mu.Unlock()
 }

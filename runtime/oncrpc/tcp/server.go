@@ -26,17 +26,21 @@ type Server struct {
 	stop    context.CancelCauseFunc
 	wg      sync.WaitGroup // the accept loop and each connection
 
-	mu    sync.Mutex
-	conns map[*Conn]bool
-	stats ServerStats
+	mu     sync.Mutex
+	conns  map[*Conn]*place
+	unused admission.Unused[*Conn]
+	watch  *time.Timer // calls watchIdle; nil: there are no connections
+	stats  ServerStats
 }
 
-// ServerStats holds the counts of a Server. Accepted and Rejected only grow.
+// ServerStats holds the counts of a Server. Those above Conns only grow.
 type ServerStats struct {
-	Accepted uint64 // connections that were served
-	Rejected uint64 // connections that were closed at once, for Config.MaxConns or MaxPerSource
-	Conns    int    // connections that are up
-	Memory   int    // bytes that Requests and replies take (Config.MaxMemory)
+	Accepted   uint64 // connections that were served
+	Rejected   uint64 // connections that were closed at once, for Config.MaxConns or MaxPerSource
+	IdleCloses uint64 // connections closed after Config.IdleTimeout
+	Displaced  uint64 // idle connections closed to make room for others (Config.MaxConns)
+	Conns      int    // connections that are up
+	Memory     int    // bytes that Requests and replies take (Config.MaxMemory)
 }
 
 // Listen starts a server at an address of the form that net.Listen has for "tcp". ctx bounds the
@@ -68,8 +72,9 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 	set.fit()
 	s := &Server{
 		set: set, log: set.Logger, ln: ln, handler: h, rate: admission.Bucket{Rate: set.AcceptRate},
-		limits: admission.Conns{Most: set.MaxConns, PerSource: set.MaxPerSource}, conns: make(map[*Conn]bool),
+		limits: admission.Conns{Most: set.MaxConns, PerSource: set.MaxPerSource}, conns: make(map[*Conn]*place),
 	}
+	s.unused.Since = s.since
 	s.shared = newShared(set.MaxMemory, set.MaxReply, set.MaxHandlers)
 	s.shared.budget.Relief = s.relieve
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
@@ -132,51 +137,67 @@ func (s *Server) open(nc net.Conn) {
 		_ = nc.Close()
 		return
 	}
-	if why := s.admit(source); why != nil {
+	if verdict, why := s.admit(source); why != nil {
 		s.stats.Rejected++
 		s.log.Warn("tcp: a connection was rejected", "peer", nc.RemoteAddr().String(), "reason", why)
-		reject(nc)
+		s.reject(nc, verdict)
 		return
 	}
 	c := newConn(nc, s.set, true, s.handler, s.shared)
 	s.stats.Accepted++
-	s.conns[c] = true
+	s.conns[c] = &place{source: source}
 	s.wg.Add(1)
-	context.AfterFunc(c.ctx, func() { s.finish(c, source) }) // no goroutine waits for that
+	context.AfterFunc(c.ctx, func() { s.finish(c) }) // no goroutine waits for that
+	if s.watch == nil && s.set.IdleTimeout > 0 {
+		s.watch = time.AfterFunc(s.set.IdleTimeout, s.watchIdle)
+	}
 }
 
 // reject sends a rejection and closes the connection. The write to a new socket does not block,
-// because its buffer has room. Another kind of stream is closed without a rejection, because the
-// write might block until the peer reads.
-func reject(nc net.Conn) {
+// because its buffer has room. A write to another kind of stream may block until the peer reads, so
+// it has a goroutine, for a second.
+func (s *Server) reject(nc net.Conn, why admission.Verdict) {
+	say := func() {
+		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = nc.Write(rejection(why))
+		_ = nc.Close()
+	}
 	switch nc.(type) {
 	case *net.TCPConn, *net.UnixConn:
-		_ = nc.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = nc.Write(rejection)
+		say()
+	default:
+		s.wg.Go(say)
 	}
-	_ = nc.Close()
 }
 
-// admit counts a connection. It returns an error if the server, or the source, has too many.
-func (s *Server) admit(source admission.Source) error {
-	switch verdict, n := s.limits.Enter(source); verdict {
-	case admission.Full:
-		return fmt.Errorf("tcp: the server has %d connections, as many as Config.MaxConns allows", n)
-	case admission.SourceFull:
-		return fmt.Errorf("tcp: the server has %d connections from %v, as many as Config.MaxPerSource allows", n, source)
+// admit counts a connection. It returns an error if the source has too many, or if the server has,
+// and all are in use. s.mu must be held.
+func (s *Server) admit(source admission.Source) (admission.Verdict, error) {
+	verdict, n := s.limits.Enter(source)
+	if verdict == admission.Full && s.makeRoom() {
+		verdict, n = s.limits.Enter(source)
 	}
-	return nil
+	switch verdict {
+	case admission.Full:
+		return verdict, fmt.Errorf("tcp: the server has %d connections, as many as Config.MaxConns allows, all in use", n)
+	case admission.SourceFull:
+		return verdict, fmt.Errorf("tcp: the server has %d connections from %v, as many as Config.MaxPerSource allows", n, source)
+	}
+	return verdict, nil
 }
 
 // finish waits for a connection that is down, and stops counting it.
-func (s *Server) finish(c *Conn, source admission.Source) {
+func (s *Server) finish(c *Conn) {
 	defer s.wg.Done()
 	c.finish()
 	c.reserved.share.Leave()
-	s.limits.Leave(source)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if p := s.conns[c]; !p.left {
+		s.limits.Leave(p.source)
+	}
 	delete(s.conns, c)
+	s.unused.Forget(c)
 }
 
 // relieve closes the connections whose peers read too little of their replies, because others wait

@@ -106,7 +106,7 @@ func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 		return nil, fmt.Errorf("reply to the AUTH_TLS probe: %w; a server without TLS must refuse it (RFC 5531 §9)", err)
 	}
 	if len(rec) == 0 {
-		return nil, errRejected
+		return nil, farewell(false, in.fragments)
 	}
 	refusal, err = offer(rec, xid)
 	if n := in.r.Buffered(); err == nil && n > 0 {

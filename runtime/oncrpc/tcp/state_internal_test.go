@@ -21,7 +21,7 @@ import (
 
 // bare returns a connection without a stream or goroutines.
 func bare(set settings) *Conn {
-	c := &Conn{set: set, shared: alone(), caller: caller{calls: make(map[uint32]*pending)}}
+	c := &Conn{set: set, shared: alone(), caller: caller{calls: make(map[uint32]*pending)}, record: new([]byte)}
 	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
@@ -135,6 +135,7 @@ func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 	for _, tt := range []struct {
 		name            string
 		requests, calls int
+		bytes           int
 		err             error
 		draining        bool
 		want            error
@@ -146,11 +147,12 @@ func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 		{name: "ended with as many", requests: 10, err: ended, want: ended},
 		{name: "draining", draining: true},
 		{name: "as many, called", requests: 10, calls: 1, admitted: true},
-		{name: "one less than twice, called", requests: 19, calls: 1, admitted: true},
-		{name: "twice, called", requests: 20, calls: 1, want: ErrLimit},
+		{name: "one less than a client can make, called", requests: 1<<16 - 1, bytes: 512 << 20, calls: 1, admitted: true},
+		{name: "as many as a client can make, called", requests: 1 << 16, calls: 1, want: ErrLimit},
+		{name: "more than 512 MiB, called", requests: 10, bytes: 512<<20 + 1, calls: 1, want: ErrLimit},
 	} {
 		c := bare(settings{Config: Config{MaxRequests: 10}})
-		c.requests, c.err, c.draining = tt.requests, tt.err, tt.draining
+		c.requests, c.bytes, c.err, c.draining = tt.requests, tt.bytes, tt.err, tt.draining
 		if tt.calls > 0 {
 			c.calls[1] = &pending{}
 		}
@@ -357,7 +359,7 @@ func TestConfigDefaults(t *testing.T) {
 	want := Config{
 		MaxCalls: 256, MaxRequests: 64, MaxHandlers: 256 * runtime.GOMAXPROCS(0), MaxRecord: 16<<20 + 64<<10, MaxReply: 16<<20 + 64<<10, MaxFragments: 16384,
 		MaxMemory: 256 << 20, RecordTimeout: 30 * time.Second, SendTimeout: 30 * time.Second, FirstCallTimeout: 10 * time.Second,
-		PeerTimeout: 30 * time.Second, MaxConns: 10000, AcceptRate: 5000,
+		PeerTimeout: 30 * time.Second, IdleTimeout: 6 * time.Minute, MaxConns: 10000, AcceptRate: 5000,
 	}
 	if got != want {
 		t.Errorf("found %+v, want %+v", got, want)

@@ -19,9 +19,17 @@ import (
 // or waits for a place where the rule for dialling says so, and gets one.
 func TestFullServerIsNamed(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
-		w.Serve(&rpctest.File{T: t}, &rdmaio.Config{MaxConns: 1})
+		held := make(chan *rdmaio.Request, 1)
+		w.Serve(rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+			if rpctest.XID(r.Message) == 1 {
+				held <- r
+				return
+			}
+			rpctest.Answer(r)
+		}), &rdmaio.Config{MaxConns: 1})
 		first := w.Dial(nil)
-		rpctest.Again(t, first, rpctest.SmallCall(), 1)
+		go func() { _, _ = first.Call(context.Background(), rpctest.NullCall(1, 40)) }()
+		busy := <-held // an idle connection would make room
 		_, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil)
 		full(t, err)
 		c := rdmaiotest.NewClient(w, nil)
@@ -43,6 +51,7 @@ func TestFullServerIsNamed(t *testing.T) {
 			case <-time.After(time.Millisecond):
 			}
 		}
+		busy.Drop(nil)
 		if err := first.Close(); err != nil {
 			t.Fatal(err)
 		}

@@ -168,7 +168,7 @@ func TestWaitOfABackchannelIsBounded(t *testing.T) {
 func TestReverseHandlerKeepsTheConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := rdmaiotest.New(t)
-		server := w.Serve(&rpctest.File{T: t}, nil)
+		server := w.Serve(&rpctest.File{T: t}, &rdmaio.Config{IdleTimeout: -1})
 		c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{
 			Conn:        &rdmaio.Config{ReverseHandler: &rpctest.File{T: t}},
 			IdleTimeout: time.Minute,

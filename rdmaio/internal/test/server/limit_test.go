@@ -16,15 +16,23 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// A server has MaxConns connections; further ones are rejected until one is closed.
+// A server has MaxConns connections; further ones are rejected until one is closed, as all are in
+// use.
 func TestConnectionsBeyondMaxConnsAreRejected(t *testing.T) {
 	w := rdmaiotest.New(t)
-	s := w.Serve(&rpctest.File{T: t}, &rdmaio.Config{MaxConns: 2})
+	held := make(chan *rdmaio.Request, 2)
+	s := w.Serve(rpctest.Silent{Got: held}, &rdmaio.Config{MaxConns: 2})
 	first := w.Dial(nil)
-	w.Dial(nil)
+	for _, c := range []*rdmaio.Conn{first, w.Dial(nil)} {
+		go func() { _, _ = c.Call(context.Background(), rpctest.NullCall(1, 40)) }()
+	}
+	busy := []*rdmaio.Request{<-held, <-held}
 	var re *verbs.RejectedError
 	if _, err := rdmaio.Dial(context.Background(), w.Client, "there", nil); !errors.As(err, &re) {
 		t.Error(err)
+	}
+	for _, r := range busy {
+		r.Drop(nil)
 	}
 	if err := first.Close(); err != nil {
 		t.Fatal(err)

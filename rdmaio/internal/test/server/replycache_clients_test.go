@@ -178,7 +178,7 @@ func TestReplyCacheKeepsRunningCalls(t *testing.T) {
 		cache := replycache.New(h, &replycache.Config{
 			Entries: 1, MaxSources: 1, Age: time.Second, Client: func(r *rdmaio.Request) string { return fmt.Sprint(binary.BigEndian.Uint32(r.Message) % 8) },
 		})
-		w.Serve(cache, nil)
+		w.Serve(cache, &rdmaio.Config{IdleTimeout: -1})
 		first, second := w.Dial(nil), w.Dial(nil)
 		number(t, first, 100) // gets credits
 		number(t, second, 100)
@@ -216,7 +216,7 @@ func TestReplyCacheForgetsOldSources(t *testing.T) {
 		cache := replycache.New(h, &replycache.Config{
 			MaxSources: 4, Age: time.Minute, Client: func(*rdmaio.Request) string { return client },
 		})
-		w.Serve(cache, nil)
+		w.Serve(cache, &rdmaio.Config{IdleTimeout: -1})
 		c := w.Dial(nil)
 		for i, name := range []string{"a", "b", "c", "d", "a", "e", "f"} { // removes b and c
 			client = name
