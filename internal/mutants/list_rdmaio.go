@@ -117,7 +117,7 @@ var rdmaioMutants = []mutant{
 	{"a source keeps the place of a connection that left", admissionConnsFile, "if c.from[s.Prefix]--; c.from[s.Prefix] == 0 {\n		delete", "if c.from[s.Prefix] == 0 {\n		delete", placesTests},
 	{"a source may have one connection too many", admissionConnsFile, "n >= most {", "n > most {", placesTests},
 	{"a server does not say that a source has too many connections", "rdmaio/rejection.go", "		reason = rejectedSource\n", "		reason = rejectedOther\n", ioTests},
-	{"a connection of a source is counted after its end", "rdmaio/server.go", "	defer s.limits.Leave(from)\n", "", ioTests},
+	{"a connection of a source is counted after its end", "rdmaio/server.go", "		s.limits.Leave(p.from)\n	}\n	delete", "	}\n	delete", ioTests},
 	{"memory of Calls is not given back", "rdmaio/deliver.go", "	r.ticket.End()\n", "", ioTests},
 	{"a handler over RDMA runs without memory for its reply", "rdmaio/deliver.go", "	if r.ticket.Admit(bound, nil) {", "	if r.ticket.Admit(bound, nil) || true {", []string{"rdmaio/internal/test/server"}},
 	{"a handler that must wait stops its connection", "rdmaio/deliver.go", "		go a.handle(r, true)\n", "		a.handle(r, true)\n", []string{"rdmaio/internal/test/server"}},

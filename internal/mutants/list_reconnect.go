@@ -111,7 +111,7 @@ var reconnectMutants = []mutant{
 	{"Calls of the server are not a sign of life", "runtime/oncrpc/tcp/request.go", "	s.conn.seen.Received++\n", "", tcpTests},
 	{"replies are not a sign of life", "runtime/oncrpc/tcp/call.go", "	c.seen.Received++\n", "", tcpTests},
 	{"a long record is not a sign of life", "runtime/oncrpc/tcp/record.go", "			rd.parts.Add(1)\n", "", tcpTests},
-	{"a rejection by a TCP server is a connection", "runtime/oncrpc/tcp/client.go", "return hasNotRun(conn.Err()) }", "return false }", tcpTests},
+	{"a rejection by a TCP server is a connection", "runtime/oncrpc/tcp/client.go", "return neverServed(conn.Err()) }", "return false }", tcpTests},
 	{"a TCP Client has no limit for a stuck connection", "runtime/oncrpc/tcp/client.go", "	duration(&c.StuckTimeout, time.Minute)\n", "", tcpTests},
 	{"a TCP Client waits through failures of TLS", "runtime/oncrpc/tcp/client.go", "return errors.Is(err, ErrTLS) }", "return false }", tcpTests},
 	{"DialFailures has no effect over TCP", "runtime/oncrpc/tcp/client.go", "	if cfg.DialFailures == 0 {", "	if cfg.DialFailures >= 0 {", tcpTests},

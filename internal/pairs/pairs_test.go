@@ -1,0 +1,164 @@
+package pairs_test
+
+import (
+	"log/slog"
+	"os"
+	"testing"
+	"testing/synctest"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/pairs"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
+	verbsmem "github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// calls is the number of Calls at a time: more than the default of MaxCalls.
+const calls = 300
+
+// inBubble runs a row with a clock that advances when all goroutines wait.
+func inBubble(t *testing.T, row func(t *testing.T)) { synctest.Test(t, row) }
+
+// overTCP has the Configs of package tcp.
+func overTCP() pairs.Ends {
+	return pairs.Ends{
+		Client: []any{new(tcp.ClientConfig), &tcp.Config{Logger: quiet}},
+		Server: []any{&tcp.Config{Logger: quiet}, new(replycache.Config)},
+	}
+}
+
+// closes closes something at the end of a test.
+func closes(t *testing.T, c interface{ Close() error }) {
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Within a process, in a bubble of package synctest.
+func TestDefaultsFitOverMem(t *testing.T) {
+	pairs.Run(t, pairs.Carrier{New: overTCP, Calls: calls, Around: inBubble, Few: testing.Short(), Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+		n, err := mem.NewNetwork(replycache.New(h, e.Server[1].(*replycache.Config)), &mem.NetworkConfig{Server: e.Server[0].(*tcp.Config)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		closes(t, n)
+		cfg, conn := e.Client[0].(*tcp.ClientConfig), e.Client[1].(*tcp.Config)
+		conn.ReverseHandler, cfg.Conn = reverse, conn
+		c, err := n.NewClient(cfg)
+		return client(t, c, err)
+	}})
+}
+
+// Over TCP.
+func TestDefaultsFitOverTCP(t *testing.T) {
+	pairs.Run(t, pairs.Carrier{New: overTCP, Calls: calls, Few: testing.Short(), Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+		s, err := tcp.Listen(t.Context(), "127.0.0.1:0", replycache.New(h, e.Server[1].(*replycache.Config)), e.Server[0].(*tcp.Config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		closes(t, s)
+		cfg, conn := e.Client[0].(*tcp.ClientConfig), e.Client[1].(*tcp.Config)
+		conn.ReverseHandler, cfg.Conn = reverse, conn
+		c, err := tcp.NewClient(s.Addr(), cfg)
+		return client(t, c, err)
+	}})
+}
+
+// client returns a Client over TCP and its counts.
+func client(t *testing.T, c *tcp.Client, err error) (oncrpc.Carrier, func() pairs.Counts) {
+	if err != nil {
+		t.Fatal(err)
+	}
+	closes(t, c)
+	return c, func() pairs.Counts {
+		st := c.Stats()
+		return pairs.Counts{Lost: st.Lost, Again: st.Retransmissions}
+	}
+}
+
+// Over UDP, where Calls beyond the server's limit are made again, so that only the results count.
+func TestDefaultsFitOverUDP(t *testing.T) {
+	pairs.Run(t, pairs.Carrier{
+		New: func() pairs.Ends {
+			return pairs.Ends{Client: []any{new(udp.Config)}, Server: []any{&udp.Config{Logger: quiet}, new(replycache.Config)}}
+		},
+		Calls: 100, OneWay: true, Few: testing.Short(),
+		Open: func(t *testing.T, e pairs.Ends, h, _ oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+			s, err := udp.Listen(t.Context(), "127.0.0.1:0", replycache.New(h, e.Server[1].(*replycache.Config)), e.Server[0].(*udp.Config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			closes(t, s)
+			c, err := udp.Dial(t.Context(), s.Addr(), e.Client[0].(*udp.Config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			closes(t, c)
+			return c, func() pairs.Counts { return pairs.Counts{} }
+		},
+	})
+}
+
+// Over RDMA, with each provider that this package can open, in both versions. Package ibverbs has
+// the same test over its fake library.
+func TestDefaultsFitOverRDMA(t *testing.T) {
+	for name, open := range map[string]func() (verbs.Device, string, error){
+		"mem": func() (verbs.Device, string, error) {
+			d, err := verbsmem.New(nil).Open("device", nil)
+			return d, "here", err
+		},
+		"rdmatcp": func() (verbs.Device, string, error) {
+			d, err := rdmatcp.Open(nil)
+			return d, "127.0.0.1:0", err
+		},
+		"iwarp": func() (verbs.Device, string, error) {
+			d, err := iwarp.Open(nil)
+			return d, "127.0.0.1:0", err
+		},
+	} {
+		for version, suffix := range map[int]string{1: "", 2: " version 2"} {
+			t.Run(name+suffix, func(t *testing.T) {
+				c := pairs.OverRDMA([]int{version}, func(t *testing.T) (verbs.Device, verbs.Device, string) {
+					d, addr, err := open()
+					if err != nil {
+						t.Fatal(err)
+					}
+					closes(t, d)
+					return d, d, addr
+				})
+				c.Calls, c.Few = calls, testing.Short()
+				if name == "mem" {
+					c.Around = inBubble
+				}
+				pairs.Run(t, c)
+			})
+		}
+	}
+}
+
+// A row without values, and a field without a row, are found.
+func TestRowsAndFieldsAreTheSame(t *testing.T) {
+	known := pairs.Names(new(tcp.Config), new(tcp.ClientConfig), new(udp.Config), new(rdmaio.Config), new(rdmaio.ClientConfig), new(replycache.Config))
+	for name := range pairs.Values() {
+		if !known[name] {
+			t.Errorf("%s is not a number or a time in a Config", name)
+		}
+		delete(known, name)
+	}
+	for name := range known {
+		t.Errorf("%s has no row", name)
+	}
+}

@@ -1,0 +1,22 @@
+package ibverbs
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/pairs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/abi"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs/internal/fakelib"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+)
+
+// The limits and times of both ends fit together over this provider, too.
+func TestDefaultsFit(t *testing.T) {
+	for _, tr := range []abi.Transport{abi.TransportIB, abi.TransportIWARP} {
+		c := pairs.OverRDMA([]int{1}, func(t *testing.T) (verbs.Device, verbs.Device, string) {
+			f := openFakeDevices(t, fakelib.DeviceOptions{Transport: tr}, Config{}, itself)
+			return f.c, f.s, "127.0.0.2:0"
+		})
+		c.Calls, c.Few = 100, testing.Short()
+		t.Run(map[abi.Transport]string{abi.TransportIB: "IB", abi.TransportIWARP: "iWARP"}[tr], func(t *testing.T) { pairs.Run(t, c) })
+	}
+}
