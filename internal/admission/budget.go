@@ -29,6 +29,7 @@ type Budget struct {
 
 	mu      sync.Mutex
 	used    int64        // of shares
+	holders int          // shares that have something
 	excess  int64        // bytes in the reserve
 	running list[Ticket] // those that have a part of the reserve, the oldest first
 	shares  map[netip.Prefix]*Share

@@ -81,8 +81,7 @@ func (s *Share) Take(n int, w *Waiter) bool {
 func (s *Share) take(n int) bool {
 	ok := s.roomy(n) || int64(n) <= s.room()
 	if ok {
-		s.budget.used += int64(n)
-		s.used += int64(n)
+		s.add(int64(n))
 	}
 	return ok
 }
@@ -136,7 +135,25 @@ func (s *Share) Give(n int) {
 }
 
 // give gives back n bytes without a call of Waiters. Budget.mu must be held.
-func (s *Share) give(n int) {
-	s.used -= int64(n)
-	s.budget.used -= int64(n)
+func (s *Share) give(n int) { s.add(-int64(n)) }
+
+// add counts n bytes, which may be negative. Budget.mu must be held.
+func (s *Share) add(n int64) {
+	had := s.used != 0
+	s.used += n
+	s.budget.used += n
+	switch has := s.used != 0; {
+	case has && !had:
+		s.budget.holders++
+	case had && !has:
+		s.budget.holders--
+	}
+}
+
+// Excessive reports whether the source has more than an even part of the memory, if one more source
+// were to have such a part.
+func (s *Share) Excessive() bool {
+	s.budget.mu.Lock()
+	defer s.budget.mu.Unlock()
+	return s.budget.Most != 0 && s.used > s.budget.forShares()/int64(s.budget.holders+1)
 }

@@ -145,3 +145,23 @@ func TestShareWithoutALimit(t *testing.T) {
 		t.Error("a source may have half of the Budget, and never more")
 	}
 }
+
+// A source has more than an even part if another one could not have as much.
+func TestExcessiveSources(t *testing.T) {
+	b := admission.Budget{Most: 1000}
+	one, other := b.Join(at(1)), b.Join(at(2))
+	one.Take(500, nil)
+	if one.Excessive() {
+		t.Error("half is not too much")
+	}
+	other.Take(80, nil)
+	if !one.Excessive() || other.Excessive() {
+		t.Errorf("one of 500 bytes: %t, one of 80: %t; a third is 333", one.Excessive(), other.Excessive())
+	}
+	other.Give(80)
+	one.Give(499)
+	if one.Excessive() || other.Excessive() {
+		t.Error("almost nothing is taken")
+	}
+	one.Give(1)
+}

@@ -112,6 +112,7 @@ var rdmaioMutants = []mutant{
 	{"each connection has its own turn at a place", "internal/admission/places.go", "	q.source = g\n", "", placesTests},
 	{"connections of this machine share a turn", "internal/admission/places.go", "if p.join(q); s.Local {", "if p.join(q); false {", placesTests},
 	{"a connection whose peer is gone keeps its turn", "internal/admission/places.go", "	if q.receded = true; len", "	if len", placesTests},
+	{"a source that gave all back counts", shareFile, "		s.budget.holders--\n", "", placesTests},
 	{"an IPv6 host has as many sources as addresses", admissionConnsFile, "bits := 64", "bits := 128", placesTests},
 	{"connections from this machine have the default limit", admissionConnsFile, "most == 0 && !s.Local", "most == 0", placesTests},
 	{"a source keeps the place of a connection that left", admissionConnsFile, "if c.from[s.Prefix]--; c.from[s.Prefix] == 0 {\n		delete", "if c.from[s.Prefix] == 0 {\n		delete", placesTests},

@@ -94,7 +94,9 @@ type Config struct {
 	// A connection with more than 4 MiB of replies that are not written starts no further handler
 	// until some are written, and stops reading unless Calls of this side are in progress. Where
 	// others wait for memory, a connection with 64 KiB of replies or more is closed if its peer
-	// takes longer than 500 ms for one write of at most 256 KiB.
+	// takes longer than 500 ms for one write of at most 256 KiB. If less than 64 KiB of a record
+	// come in 500 ms, and its source has more than an even part of the memory, the connection with
+	// the largest such record is closed, one in 125 ms.
 	MaxMemory int
 
 	// RecordTimeout is the longest time for each 64 KiB of a record that has begun. If zero, the
@@ -164,11 +166,12 @@ func (s *settings) fit() {
 	if s.MaxMemory == math.MaxInt {
 		return
 	}
-	if most := s.MaxMemory / 6; s.MaxRecord > most {
-		s.Logger.Warn("tcp: records are limited by Config.MaxMemory, which should be 12 times Config.MaxRecord or more",
+	most := s.MaxMemory / 6
+	if s.MaxRecord > most/2 {
+		s.Logger.Warn("tcp: Config.MaxMemory should be 12 times Config.MaxRecord or more: the longest records may wait as long as others have Requests",
 			"MaxMemory", s.MaxMemory, "MaxRecord", s.MaxRecord, "limit", most)
-		s.MaxRecord = most
 	}
+	s.MaxRecord = min(s.MaxRecord, most)
 	s.MaxReply = min(s.MaxReply, s.MaxMemory/3)
 }
 

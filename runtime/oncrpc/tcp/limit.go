@@ -3,6 +3,7 @@ package tcp
 import (
 	"fmt"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
@@ -31,8 +32,16 @@ func newShared(memory, reply, handlers int) *shared {
 type reservation struct {
 	share *admission.Share // of its source
 	bytes int
+	held  atomic.Int64  // bytes, if they are many
 	woken chan struct{} // has room for one: share may have memory, or the connection was called
+
+	// Guarded by Conn.mu.
+	since time.Time // when came was counted
+	came  int64     // of records
 }
+
+// manyBytes is the least size of a record's memory for which a connection may be closed.
+const manyBytes = 64 << 10
 
 // wake makes a wait for memory look at the connection again.
 func (r *reservation) wake() {
@@ -45,18 +54,30 @@ func (r *reservation) wake() {
 // give returns the bytes to the budget.
 func (r *reservation) give() {
 	r.share.Give(r.bytes)
-	r.bytes = 0
+	r.pass()
 }
 
-// reserve takes n bytes from the server's budget for the record that is being read. It waits for
-// them, for RecordTimeout at most.
-func (c *Conn) reserve(n int) error {
+// pass forgets the bytes: a Request has them.
+func (r *reservation) pass() {
+	if r.bytes = 0; r.held.Load() != 0 {
+		r.held.Store(0)
+	}
+}
+
+// reserve takes n bytes from the server's budget for the record that is being read. With wait it
+// waits for them, for RecordTimeout at most.
+func (c *Conn) reserve(n int, wait bool) error {
 	if n > 0 && !c.reserved.share.Take(n, nil) {
+		if !wait {
+			return ErrLimit
+		}
 		if err := c.shared.awaitMemory(c, n); err != nil {
 			return err
 		}
 	}
-	c.reserved.bytes += max(n, 0)
+	if c.reserved.bytes += max(n, 0); c.reserved.bytes >= manyBytes {
+		c.reserved.held.Store(int64(c.reserved.bytes))
+	}
 	return nil
 }
 
@@ -128,6 +149,26 @@ func (s *serving) stuck(now time.Time) int {
 	}
 	return s.unsent
 }
+
+// trickles returns the size of a record's memory if it is large and less than 64 KiB have come in
+// slowTime. Otherwise it returns 0.
+func (c *Conn) trickles(now time.Time) int64 {
+	n, came := c.reserved.held.Load(), c.in.came.Load()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch r := &c.reserved; {
+	case n == 0:
+		r.since = time.Time{}
+	case r.since.IsZero() || came-r.came >= progress:
+		r.since, r.came = now, came
+	case now.Sub(r.since) >= slowTime:
+		return n
+	}
+	return 0
+}
+
+// slowTime is the time in which a record must make progress while others wait for memory.
+const slowTime = 500 * time.Millisecond
 
 // maxUnsent is a number of bytes. A connection with more bytes of unwritten replies serves no
 // further Request until some are written.

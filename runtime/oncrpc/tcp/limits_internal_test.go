@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math"
 	"net"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -79,7 +81,7 @@ func reader(b []byte, maxSize, maxFragments int) (*records, *[]int) {
 	return &records{
 		r: bufio.NewReaderSize(bytes.NewReader(b), readBuffer), maxSize: maxSize, maxFragments: maxFragments,
 		deadline: func(time.Time) {},
-		grow: func(n int) error {
+		grow: func(n int, _ bool) error {
 			if n <= 0 {
 				return fmt.Errorf("the memory grows by %d bytes", n) // it would do so again
 			}
@@ -166,7 +168,7 @@ func TestRecordMemoryFollowsBytes(t *testing.T) {
 	if len(*grown) != 1 {
 		t.Errorf("the memory of a second record grew by %v", *grown)
 	}
-	rd.grow = func(int) error { return net.ErrClosed }
+	rd.grow = func(int, bool) error { return net.ErrClosed }
 	rd.r.Reset(bytes.NewReader(fragment(size, true)))
 	if _, err := rd.next(nil); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("without room: %v", err)
@@ -229,5 +231,29 @@ func TestXIDSetForgetsTheOldest(t *testing.T) {
 	}
 	if s.has(0) || s.remove(1) {
 		t.Error("the first XIDs are remembered")
+	}
+}
+
+// A server whose longest record may wait as long as others have Requests logs that, and limits
+// records to the size that a source may have. By default neither happens.
+func TestRecordsFitIntoMaxMemory(t *testing.T) {
+	const record = 1 << 20
+	for _, tt := range []struct {
+		memory, record int
+		limit          int
+		logs           bool
+	}{
+		{0, 0, oncrpc.DefaultMaxMessage + 64<<10, false},
+		{12 * record, record, record, false},
+		{12*record - 12, record, record, true},
+		{6 * record, record, record, true},
+		{6*record - 6, record, record - 1, true},
+		{-1, record, record, false},
+	} {
+		var log strings.Builder
+		set := (&Config{MaxMemory: tt.memory, MaxRecord: tt.record, Logger: slog.New(slog.NewTextHandler(&log, nil))}).settle()
+		if set.fit(); set.MaxRecord != tt.limit || (log.Len() > 0) != tt.logs {
+			t.Errorf("%+v: records are limited to %d bytes, log %q", tt, set.MaxRecord, &log)
+		}
 	}
 }

@@ -44,17 +44,17 @@ type records struct {
 	deadline func(time.Time)
 	timeout  time.Duration
 
-	// grow is called before a record's memory grows by n bytes. After an error the record is not
-	// read.
-	grow func(n int) error
+	// grow is called before a record's memory grows by n bytes. It may wait for them with wait:
+	// after an error the record is not read.
+	grow func(n int, wait bool) error
 
 	begun     bool        // a record has been read
 	fragments int         // of the record that was read last
 	partial   atomic.Bool // a record is being read whose next bytes have not come
 	armed     bool        // a deadline is set
 	due       int         // bytes that must come until then, marks included
-	came      int64       // bytes of all records, this one included
 
+	came  atomic.Int64  // bytes of all records, this one included
 	parts atomic.Uint64 // reads of a fragment before the last: a long record is on its way
 }
 
@@ -130,22 +130,23 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 		case fragments > rd.maxFragments: // empty ones could go on without end
 			return buf, fmt.Errorf("%w: more than %d fragments for %d bytes (RFC 5531 §11)", ErrRecord, rd.maxFragments, len(buf))
 		}
-		if buf, err = rd.fragment(buf, n); err != nil {
+		last := word&lastFragment != 0
+		if buf, err = rd.fragment(buf, n, last); err != nil {
 			return buf, err
 		}
-		if word&lastFragment != 0 {
+		if last {
 			rd.begun, rd.fragments = true, fragments
 			return buf, nil
 		}
 	}
 }
 
-// fragment appends a fragment of n bytes to buf.
-func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
+// fragment appends a fragment of n bytes to buf. It may be the last one of the record.
+func (rd *records) fragment(buf []byte, n int, last bool) ([]byte, error) {
 	for n > 0 {
 		if len(buf) == cap(buf) {
 			var err error
-			if buf, err = rd.larger(buf, n); err != nil {
+			if buf, err = rd.larger(buf, n, last); err != nil {
 				return buf, err
 			}
 		}
@@ -157,7 +158,7 @@ func (rd *records) fragment(buf []byte, n int) ([]byte, error) {
 		got, err := io.ReadFull(rd.r, buf[at:at+part])
 		buf = buf[:at+got]
 		rd.due -= got
-		rd.came += int64(got)
+		rd.came.Add(int64(got))
 		if n -= got; err != nil {
 			return buf, fmt.Errorf("fragment, %d bytes before its end: %w", n, noEOF(err))
 		}
@@ -179,12 +180,19 @@ func (rd *records) more() error {
 
 // larger returns memory for buf and n more bytes, or for a part of them. A record of many short
 // fragments gets twice the memory each time, so that it is not copied for each fragment.
-func (rd *records) larger(buf []byte, n int) ([]byte, error) {
-	want := min(max(len(buf)+n, 2*cap(buf)), rd.maxSize)
-	to := memoryFor(int(min(int64(want), max(firstSize, growth*rd.came))))
-	if err := rd.grow(cap(to) - cap(buf)); err != nil {
-		keep(to)
+func (rd *records) larger(buf []byte, n int, last bool) ([]byte, error) {
+	want := len(buf) + n
+	if !last {
+		want = min(max(want, 2*cap(buf)), rd.maxSize)
+	}
+	size := int(min(int64(want), max(firstSize, growth*rd.came.Load())))
+	if err := rd.grow(size-cap(buf), true); err != nil { // first: the memory must be counted
 		return buf, err
+	}
+	to := memoryFor(size)
+	if more := cap(to) - size; more > 0 && rd.grow(more, false) != nil {
+		keep(to)
+		to = make([]byte, 0, size)
 	}
 	to = append(to, buf...)
 	keep(buf)

@@ -16,7 +16,7 @@ func reading(r io.Reader, most, fragments int) (*records, *int) {
 	reserved := new(int)
 	return &records{
 		r: bufio.NewReader(r), maxSize: most, maxFragments: fragments, deadline: func(time.Time) {},
-		grow: func(n int) error { *reserved += n; return nil },
+		grow: func(n int, _ bool) error { *reserved += n; return nil },
 	}, reserved
 }
 
@@ -96,7 +96,7 @@ func TestLongRecord(t *testing.T) {
 	steps := 0
 	stream := io.MultiReader(bytes.NewReader(appendMark(nil, size)), bytes.NewReader(make([]byte, size)))
 	rd, _ := reading(stream, 1<<31-1, 1)
-	rd.grow = func(int) error { steps++; return nil }
+	rd.grow = func(int, bool) error { steps++; return nil }
 	if rec, err := rd.next(nil); len(rec) != size || err != nil || steps > 8 {
 		t.Errorf("%d bytes of %d in %d steps: %v", len(rec), size, steps, err)
 	}

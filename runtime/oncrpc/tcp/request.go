@@ -48,13 +48,14 @@ func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 	if refusal == nil && c.handler == nil {
 		refusal = unavailable(*c.record)
 	}
-	if err := c.reserve(cap(*c.record) - c.reserved.bytes); err != nil {
+	if err := c.reserve(cap(*c.record)-c.reserved.bytes, true); err != nil {
 		c.forget()
 		return err
 	}
 	r := &request{conn: c, memory: c.record, ticket: c.reserved.share.Ticket(c.reserved.bytes), xid: xid}
 	r.out.request, r.Responder, r.Message = r, r, *c.record
-	c.record, c.reserved.bytes = memories.Get().(*[]byte), 0
+	c.record = memories.Get().(*[]byte)
+	c.reserved.pass()
 	if refusal != nil {
 		b, _ := refusal.Header(xid).AppendBinary(nil) // cannot fail
 		r.Request.Reply(oncrpc.Message{Inline: b}, nil)

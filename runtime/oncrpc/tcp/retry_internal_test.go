@@ -173,7 +173,7 @@ func TestMarksAreProgress(t *testing.T) {
 	set, removed := 0, 0
 	rd := &records{
 		r:       bufio.NewReaderSize(iotest.OneByteReader(bytes.NewReader(append(stream, fragment(0, true)...))), readBuffer),
-		maxSize: 100, maxFragments: fragments, timeout: time.Hour, grow: func(int) error { return nil },
+		maxSize: 100, maxFragments: fragments, timeout: time.Hour, grow: func(int, bool) error { return nil },
 		deadline: func(at time.Time) {
 			if at.IsZero() {
 				removed++

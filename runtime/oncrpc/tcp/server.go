@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -111,6 +113,7 @@ func (s *Server) accept() {
 			s.pause(acceptPause)
 		default:
 			s.open(nc)
+			runtime.Gosched() // the connections that there are come first
 		}
 	}
 }
@@ -200,9 +203,30 @@ func (s *Server) finish(c *Conn) {
 	s.unused.Forget(c)
 }
 
-// relieve closes the connections whose peers read too little of their replies, because others wait
-// for memory.
+// relieve closes connections that keep memory, because others wait for it.
 func (s *Server) relieve(waiting []any) {
+	s.closeStuck(waiting)
+	s.closeLargest(waiting)
+}
+
+// closeLargest closes the connection with the largest record that makes no progress, if its source
+// has more than an even part of the memory, and others wait.
+func (s *Server) closeLargest(waiting []any) {
+	now := time.Now()
+	var largest *Conn
+	most := int64(0)
+	for _, c := range s.Conns() {
+		if n := c.trickles(now); n > most && c.reserved.share.Excessive() {
+			largest, most = c, n
+		}
+	}
+	if largest != nil && slices.ContainsFunc(waiting, func(o any) bool { return o != any(largest) }) {
+		largest.fail(fmt.Errorf("%w: less than 64 KiB of its record came in %v, the record has %d bytes of memory, and others wait for memory (Config.MaxMemory)", ErrLimit, slowTime, most))
+	}
+}
+
+// closeStuck closes the connections whose peers read too little of their replies.
+func (s *Server) closeStuck(waiting []any) {
 	now := time.Now()
 	admission.Relieve(waiting, s.Conns(), func(c *Conn) int { return c.stuck(now) }, func(c *Conn, n int) {
 		c.fail(fmt.Errorf("%w: it reads too little of %d bytes of replies, and others wait for memory (Config.MaxMemory)", ErrLimit, n))

@@ -99,7 +99,7 @@ func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 	}
 	in := records{
 		r: bufio.NewReaderSize(nc, probeReply), maxSize: probeReply, maxFragments: probeReply,
-		deadline: func(time.Time) {}, grow: func(int) error { return nil },
+		deadline: func(time.Time) {}, grow: func(int, bool) error { return nil },
 	}
 	rec, err := in.next(nil)
 	if err != nil {

@@ -79,7 +79,7 @@ func TestReserveWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wait := func(c *Conn) (err error, took time.Duration) {
 			start := time.Now()
-			err = c.reserve(1000)
+			err = c.reserve(1000, true)
 			return err, time.Since(start)
 		}
 		connection := func(timeout time.Duration) *Conn {
@@ -122,7 +122,7 @@ func TestReserveWaits(t *testing.T) {
 		if err, _ := wait(c); err != nil || !limit.Equal(time.Now().Add(time.Minute)) {
 			t.Errorf("a record that waited: %v, limit in %v", err, time.Until(limit))
 		}
-		if err := c.reserve(0); err != nil {
+		if err := c.reserve(0, true); err != nil {
 			t.Errorf("nothing: %v", err)
 		}
 	})

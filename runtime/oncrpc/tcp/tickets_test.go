@@ -2,6 +2,7 @@ package tcp_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"sync"
@@ -265,4 +266,108 @@ func TestRepliesAndRecordsAreLimitedByMaxMemory(t *testing.T) {
 			t.Errorf("%+v: a record of %d bytes: %v, %v", tt.cfg, tt.record+1, err, conn.Err())
 		}
 	}
+}
+
+// While others wait for memory, the connection with the largest record is closed if that makes no
+// progress, and a sender of 190 KB/s is not. It need not have stopped: a byte from time to time is
+// too little.
+func TestLargestRecordMakesRoomForOthers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		part   int // bytes in each 100 ms
+		closed bool
+	}{"trickles": {1, true}, "stops": {0, true}, "slow": {19_000, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			// There are 2 MiB for Requests.
+			s, ln := servePipes(t, sized, &tcp.Config{MaxMemory: 6 << 20, Logger: quiet})
+			large, small := ln.dial(), ln.dial()
+			begin := func(c io.Writer, size, n int) {
+				if _, err := c.Write(append(binary.BigEndian.AppendUint32(nil, 1<<31|uint32(size)), make([]byte, n)...)); err != nil {
+					t.Error(err)
+				}
+			}
+			begin(large, 1_040_000, 795_000)
+			begin(small, 60_000, 50_000)
+			synctest.Wait()
+			if time.Sleep(time.Second); len(s.Conns()) != 2 {
+				t.Errorf("%s: closed, and no other waits", name)
+			}
+			stop := make(chan struct{})
+			go func() {
+				for {
+					select {
+					case <-stop:
+						return
+					case <-time.After(100 * time.Millisecond):
+						if _, err := large.Write(make([]byte, tt.part)); err != nil && !tt.closed {
+							t.Error(err)
+						}
+					}
+				}
+			}()
+			honest := tcp.NewConn(ln.dial(), nil)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := honest.Call(ctx, callOf(1, 300_000))
+			if (err == nil) != tt.closed {
+				t.Errorf("%s: another client has %v", name, err)
+			}
+			synctest.Wait()
+			if n := len(s.Conns()); (n == 2) != tt.closed {
+				t.Errorf("%s: %d connections are up", name, n)
+			}
+			close(stop)
+			_, _, _, _ = honest.Close(), small.Close(), large.Close(), s.Close()
+		})
+	}
+}
+
+// Requests of a client that has closed its direction are served when no others wait for a place: it
+// may have closed the other one, too.
+func TestHalfClosedConnectionsComeLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		started, release := make(chan uint32, 10), make(map[uint32]chan struct{})
+		for xid := range uint32(20) {
+			release[xid] = make(chan struct{})
+		}
+		s, ln := servePipes(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			xid := xidOf(r)
+			started <- xid
+			<-release[xid]
+			r.Drop(nil)
+		}), &tcp.Config{MaxHandlers: 1, Logger: quiet})
+		send := func(c io.Writer, xids ...uint32) {
+			for _, xid := range xids {
+				if _, err := c.Write(record(xid, 0, 2, 400001, 3, 1, 0, 0, 0, 0)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			synctest.Wait()
+		}
+		next := func(want uint32) {
+			t.Helper()
+			synctest.Wait()
+			if len(started) == 0 {
+				t.Fatalf("no Request is served, want %d", want)
+			}
+			if got := <-started; got != want {
+				t.Errorf("Request %d is served, want %d", got, want)
+			}
+		}
+		gone, other := ln.dial(), ln.dial()
+		send(gone, 1)
+		next(1)
+		send(gone, 2, 3)
+		next(2)
+		_ = gone.Close()
+		send(other, 11, 12, 13)
+		next(11)
+		for _, step := range []struct{ ends, begins uint32 }{{2, 12}, {12, 13}, {13, 3}} {
+			close(release[step.ends])
+			next(step.begins)
+		}
+		for _, xid := range []uint32{1, 3, 11} {
+			close(release[xid])
+		}
+		_, _ = other.Close(), s.Close()
+	})
 }
