@@ -107,7 +107,7 @@ func call(stdin string, args ...string) (code int, stdout, stderr string) {
 }
 
 // A text is put over one carrier and read over the other, by names and by numbers.
-func TestCall(t *testing.T) {
+func TestCallPutsAndReadsAText(t *testing.T) {
 	b, tcpAddr, rdmaAddr := servingNotes(t)
 	for _, tt := range []struct {
 		args string

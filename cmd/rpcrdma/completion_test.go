@@ -42,7 +42,7 @@ func TestCompletionModel(t *testing.T) {
 	}
 }
 
-func TestCompletion(t *testing.T) {
+func TestShellsCompleteWords(t *testing.T) {
 	cases := []completiontest.Case{
 		{Line: "rpcrdma p", Want: []string{"ping", "perf"}, Not: "serve"},
 		{Line: "rpcrdma perf -pro", Want: []string{"-provider"}, Not: "-size"},

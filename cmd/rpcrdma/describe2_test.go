@@ -19,7 +19,7 @@ func unhex(t testing.TB, words string) []byte {
 
 // Messages of version 2 in the ladder, encoded by hand
 // (draft-ietf-nfsv4-rpcrdma-version-two-00 §6, §7).
-func TestDescribe2(t *testing.T) {
+func TestLadderDescribesVersion2(t *testing.T) {
 	const (
 		start = "0000002a 00000002 00200003 " // XID 42, version 2, ceiling 32, 3 granted
 		said  = "xid 0x0000002a version 2 grants 3, ceiling 32 "

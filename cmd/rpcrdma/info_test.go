@@ -72,7 +72,7 @@ const refusing = "127.0.0.1:1"
 
 // Each service has its answer: over TCP and RDMA, with a hole in its versions, with TLS, dead,
 // without the program, silent, of another host, and over UDP.
-func TestInfo(t *testing.T) {
+func TestInfoListsEachService(t *testing.T) {
 	_, tcpAddr, rdmaAddr := servingNotes(t)
 	holes := serveTCP(t, answering(func(m *oncrpc.Header) *oncrpc.Header {
 		if v := m.Body.Call.Vers; v == 2 || v == 4 {

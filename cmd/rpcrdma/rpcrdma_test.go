@@ -312,7 +312,7 @@ func objects(t *testing.T, text string) (list []map[string]any) {
 }
 
 // ping of a server that answers.
-func TestPing(t *testing.T) {
+func TestPingReportsTheAnswers(t *testing.T) {
 	addr := serving(t)
 	code, stdout, stderr := try(context.Background(), "ping", "-c", "3", "-i", "1ms", addr)
 	if code != exitDone || stderr != "" || strings.Count(stdout, "reply from "+addr) != 3 || !strings.Contains(stdout, "3 calls, 3 replies, 0% lost") {
@@ -333,7 +333,7 @@ func TestPing(t *testing.T) {
 
 // A server is found on whichever address of a name it listens. A measurement without calls is an
 // error.
-func TestAddresses(t *testing.T) {
+func TestEachAddressOfANameIsTried(t *testing.T) {
 	if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
 		t.Skip("no IPv6 here")
 	} else {
@@ -354,7 +354,7 @@ func TestAddresses(t *testing.T) {
 }
 
 // Each direction, depth and size of measurement works over both providers and moves its data.
-func TestPerf(t *testing.T) {
+func TestPerfMovesItsData(t *testing.T) {
 	addr := serving(t)
 	for _, args := range [][]string{
 		{"-provider", "mem"},
@@ -598,7 +598,7 @@ func TestJSONErrors(t *testing.T) {
 
 // Files stop at the limit, after a whole line or block, with one note: a server writes them as long
 // as it runs.
-func TestLimit(t *testing.T) {
+func TestFilesStopAtTheLimit(t *testing.T) {
 	addr := serving(t)
 	dir := t.TempDir()
 	ladder, capture := filepath.Join(dir, "ladder.txt"), filepath.Join(dir, "perf.pcapng")
@@ -662,7 +662,7 @@ func TestTraceAndCapture(t *testing.T) {
 
 // Wireshark with the dissector of version 2 reads the capture of a conversation, and joins the
 // parts of continued messages.
-func TestCapture2(t *testing.T) {
+func TestWiresharkReadsCapturesOfVersion2(t *testing.T) {
 	tshark := witness.Program(t, "tshark")
 	const script = "../../tools/wireshark/rpcrdma2.lua"
 	if _, err := os.Stat(script); err != nil { // go test then knows that this depends on it
@@ -704,7 +704,7 @@ func lastLine(text string) string {
 }
 
 // Descriptions of messages in the ladder, encoded by hand (RFC 8166 §4).
-func TestDescribe(t *testing.T) {
+func TestLadderDescribesMessages(t *testing.T) {
 	for _, tt := range []struct{ hex, want string }{
 		{"0000002a 00000001 00000020 00000004 00000001 00000002 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_VERS, version 2"},
 		{"0000002a 00000001 00000020 00000004 00000002", "xid 0x0000002a version 1 credits 32 RDMA_ERROR ERR_CHUNK"},
@@ -731,7 +731,7 @@ func TestDescribe(t *testing.T) {
 }
 
 // Usage errors name the fault and have exit code 2.
-func TestUsage(t *testing.T) {
+func TestUsageErrorsNameTheFault(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"pong", "pong"},
 		{"ping", "rpcrdma: HOST is missing\nusage: rpcrdma ping [flags] HOST[:PORT]\ntry: rpcrdma help ping\n"},

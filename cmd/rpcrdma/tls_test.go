@@ -12,7 +12,7 @@ import (
 
 // ping and perf reach a server over TLS, and both ends check each other with -ca. The commands
 // print the session and the server's certificate.
-func TestTLS(t *testing.T) {
+func TestPingAndPerfOverTLS(t *testing.T) {
 	a := tlstest.NewAuthority(t)
 	ca, cert, key := a.Write(func(c *x509.Certificate) { c.Subject.CommonName = "nas1" })
 	for _, provider := range []string{"rdmatcp", "iwarp"} {

@@ -20,7 +20,7 @@ import (
 )
 
 // ping and perf work with each version that the server has, and say which one it is.
-func TestVersions(t *testing.T) {
+func TestPingAndPerfTakeEachVersion(t *testing.T) {
 	for _, tt := range []struct {
 		server, client string
 		want           float64
@@ -130,7 +130,7 @@ func muteServer(t *testing.T) string {
 }
 
 // Each error of the peer has advice, and is in the help.
-func TestAdvice(t *testing.T) {
+func TestEachPeerErrorHasAdvice(t *testing.T) {
 	text := helpErrors()
 	for code := rdmaio.PeerErrVers; code <= rdmaio.PeerErrSystem+1; code++ {
 		for _, version := range []uint32{1, 2} {
@@ -157,7 +157,7 @@ func TestAdvice(t *testing.T) {
 
 // The ladder of a short conversation, the same over both providers: the offer, a Call in one Send
 // and one in three, and a Call with chunks.
-func TestLadder2(t *testing.T) {
+func TestLadderShowsAConversation(t *testing.T) {
 	described := regexp.MustCompile(`^ {8}(xid|agreed)`)
 	random := regexp.MustCompile(`\b(xid|key|grants) \w+\b`)
 	peer := regexp.MustCompile(`agreed with \S+:`)

@@ -70,7 +70,7 @@ func badFiles(t *testing.T) []string {
 	return files
 }
 
-func TestBad(t *testing.T) {
+func TestEachBadFileHasOneFinding(t *testing.T) {
 	for _, file := range badFiles(t) {
 		base := strings.TrimSuffix(filepath.Base(file), ".x")
 		t.Run(base, func(t *testing.T) {

@@ -84,9 +84,9 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestStreams checks that the findings of check go to stdout, which holds nothing but JSON with
-// -format json.
-func TestStreams(t *testing.T) {
+// TestFindingsGoToStdout checks that the findings of check go to stdout, which holds nothing but
+// JSON with -format json.
+func TestFindingsGoToStdout(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": "struct a { nothing x; unsigned y; };\n"})
 	file := filepath.Join(dir, "u.x")
 	stdout, stderr, _ := runCommand(t, "check", file)
@@ -130,7 +130,7 @@ func TestErrorLimit(t *testing.T) {
 	}
 }
 
-func TestColor(t *testing.T) {
+func TestColorFollowsTheFlag(t *testing.T) {
 	file := filepath.Join(writeFiles(t, map[string]string{"u.x": "struct a { nothing x; };\n"}), "u.x")
 	for _, c := range []struct {
 		mode, vars     string
@@ -176,7 +176,7 @@ func TestNotedOnce(t *testing.T) {
 	}
 }
 
-func TestGen(t *testing.T) {
+func TestGenWritesThePackage(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"go.mod":     "module example.org/m\n",
 		"x/u/u.x":    "struct a { int x; };\n",
@@ -296,9 +296,9 @@ func TestNotText(t *testing.T) {
 	}
 }
 
-// TestOK checks that the files of testdata/ok have no findings. Those that show extensions may
-// have warnings.
-func TestOK(t *testing.T) {
+// TestGoodFilesHaveNoFindings checks that the files of testdata/ok have no findings. Those that
+// show extensions may have warnings.
+func TestGoodFilesHaveNoFindings(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")
 	if err != nil || len(files) < 10 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -315,8 +315,8 @@ func TestOK(t *testing.T) {
 	}
 }
 
-// TestSpec checks that the extracted files pass check -strict (D4).
-func TestSpec(t *testing.T) {
+// TestExtractedFilesPassStrictly checks that the extracted files pass check -strict (D4).
+func TestExtractedFilesPassStrictly(t *testing.T) {
 	units, err := filepath.Glob("../../spec/x/*")
 	if err != nil || len(units) == 0 {
 		t.Fatalf("%d units, %v", len(units), err)

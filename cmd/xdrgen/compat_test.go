@@ -40,7 +40,7 @@ func parseCompat(t *testing.T, lines string) []compatLine {
 	return out
 }
 
-func TestCompat(t *testing.T) {
+func TestCompatReportsWhatBreaks(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"old/p.x":  "struct s { int a; };\nenum e { A = 0 };\n",
 		"new/p.x":  "struct s { int a; int b; };\nenum e { A = 0, B = 1 };\n",

@@ -60,8 +60,8 @@ func dataFiles(t *testing.T) (unit string, at func(string) string) {
 	return filepath.Join(dir, "u.x"), func(name string) string { return filepath.Join(dir, name) }
 }
 
-// TestDump checks that every form of input gives the same dump.
-func TestDump(t *testing.T) {
+// TestEachFormOfInputGivesOneDump checks that every form of input gives the same dump.
+func TestEachFormOfInputGivesOneDump(t *testing.T) {
 	unit, at := dataFiles(t)
 	raw, err := unform([]byte(replyHex), "hex")
 	if err != nil {
@@ -248,8 +248,8 @@ func TestJSONInPlaceOfXDRNamesTheFlag(t *testing.T) {
 	}
 }
 
-// TestDiff checks that diff shows what gen would write, and writes nothing.
-func TestDiff(t *testing.T) {
+// TestDiffShowsWhatGenWouldWrite checks that diff shows what gen would write, and writes nothing.
+func TestDiffShowsWhatGenWouldWrite(t *testing.T) {
 	dir := writeFiles(t, map[string]string{"u.x": dataUnit})
 	out := filepath.Join(dir, "out")
 	args := []string{"-o", out, "-package", "u", filepath.Join(dir, "u.x")}

@@ -126,8 +126,8 @@ func TestEachDocumentCompiles(t *testing.T) {
 	}
 }
 
-// TestDocuments generates code for the documents, and vets and round-trips it.
-func TestDocuments(t *testing.T) {
+// TestDocumentPackagesRoundTrip generates code for the documents, and vets and round-trips it.
+func TestDocumentPackagesRoundTrip(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds, vets and tests a package for each document")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/explain"
 )
 
-func TestExplain(t *testing.T) {
+func TestExplainPrintsTheText(t *testing.T) {
 	for _, c := range []struct {
 		args           string
 		code           int

@@ -65,7 +65,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-func TestExtension(t *testing.T) {
+func TestExtensionPageIsTrue(t *testing.T) {
 	x := Extension()
 	if x.Find(xdr.Properties, uint32(PropID)) == nil {
 		t.Error("property 200 has no type")

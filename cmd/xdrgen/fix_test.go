@@ -43,9 +43,9 @@ struct s2 {
 program P { version V { int Q(void) = 1; } = 1; } = 1;
 `
 
-// TestFix checks that check -fix applies the fixes of findings that have exactly one, and
-// changes nothing else.
-func TestFix(t *testing.T) {
+// TestFixAppliesTheOnlyFix checks that check -fix applies the fixes of findings that have exactly
+// one, and changes nothing else.
+func TestFixAppliesTheOnlyFix(t *testing.T) {
 	file := filepath.Join(writeFiles(t, map[string]string{"u.x": faulty}), "u.x")
 	stdout, stderr, code := runCommand(t, "check", "-fix", "-strict", file)
 	text, err := os.ReadFile(file)
@@ -139,8 +139,8 @@ func TestFixDocument(t *testing.T) {
 	}
 }
 
-// TestStdin reads a unit from standard input.
-func TestStdin(t *testing.T) {
+// TestUnitsComeFromStandardInput reads a unit from standard input.
+func TestUnitsComeFromStandardInput(t *testing.T) {
 	var out, errs strings.Builder
 	env := environment{
 		stdin: strings.NewReader("struct a { nothing x; };\n"), stdout: &out, stderr: &errs,

@@ -22,7 +22,7 @@ const (
 	pretty = "struct s {\n    int a;\n\n    hyper bc;\n};\n"
 )
 
-func TestFmt(t *testing.T) {
+func TestFmtRewritesFiles(t *testing.T) {
 	files := map[string]string{
 		"a/ugly.x": ugly, "a/pretty.x": strings.ReplaceAll(pretty, "struct s", "struct t"), "a/b/ugly2.x": "const A=1;", "a/notes.txt": "x",
 		"bad/bad.x": "struct s { int a int b; };\n", "bad/ugly.x": ugly,
@@ -89,9 +89,9 @@ func TestFmtLink(t *testing.T) {
 	}
 }
 
-// TestMeaning formats every file in the corpus and in testdata/ok, and compares the meaning before
-// and after, with the words of comments.
-func TestMeaning(t *testing.T) {
+// TestFormattingKeepsTheMeaning formats every file in the corpus and in testdata/ok, and compares
+// the meaning before and after, with the words of comments.
+func TestFormattingKeepsTheMeaning(t *testing.T) {
 	files, err := filepath.Glob("testdata/ok/*.x")
 	if err != nil || len(files) < 15 {
 		t.Fatalf("%d files, %v", len(files), err)

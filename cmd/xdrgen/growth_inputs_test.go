@@ -13,7 +13,7 @@ type dimension struct {
 
 	// The smallest size, for commands that only read and for those that write Go. If zero,
 	// the default is 400 and 60. If negative, those commands are not tested in this dimension;
-	// TestNested of gogen tests nesting.
+	// TestDeepTypesGiveBoundedCode of gogen tests nesting.
 	read, write int
 }
 
@@ -44,7 +44,7 @@ func chained(zero, format string) func(int) string {
 // numbered returns a text of structs, for sidecars to name.
 var numbered = repeated("", "struct s{i} { int a; };\n", "")
 
-// dimensions returns the shapes that TestGrowth makes large.
+// dimensions returns the shapes that TestCostGrowsWithTheInput makes large.
 func dimensions() []dimension {
 	return []dimension{
 		{name: "structs", text: repeated("", "struct s{i} { int a; opaque b<10>; };\n", "")},

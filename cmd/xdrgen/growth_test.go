@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
-// TestGrowth runs the commands on inputs of size n and 4n in many dimensions. Their cost and
-// their output must not grow faster than the input.
-func TestGrowth(t *testing.T) {
+// TestCostGrowsWithTheInput runs the commands on inputs of size n and 4n in many dimensions. Their
+// cost and their output must not grow faster than the input.
+func TestCostGrowsWithTheInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("to measure every command at two sizes takes long")
 	}

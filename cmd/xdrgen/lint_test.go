@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lint"
 )
 
-func TestLint(t *testing.T) {
+func TestLintReportsHazards(t *testing.T) {
 	dir := writeFiles(t, map[string]string{
 		"ok/ok.x":   "struct a { int x; };\n",
 		"bad/bad.x": "struct a { opaque x<>; };\nenum e { A = 1 };\n",

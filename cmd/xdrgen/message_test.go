@@ -121,9 +121,9 @@ const (
 	replyHead = "00000007 00000001 00000000 00000000 00000000 "
 )
 
-// TestMessages dumps messages of all forms: with a body, an RPC message, its arguments and its
-// results (RFC 5531 §9).
-func TestMessages(t *testing.T) {
+// TestWholeMessagesAreDumped dumps messages of all forms: with a body, an RPC message, its
+// arguments and its results (RFC 5531 §9).
+func TestWholeMessagesAreDumped(t *testing.T) {
 	unit := messageFile(t)
 	for _, c := range []struct{ name, flags, hex, want string }{
 		{"body of fixed size", "-message", "00000005 00000001 0000000000000009", `{"prefix":{"a":5,"k":"NUMBER"},"body":"9"}`},

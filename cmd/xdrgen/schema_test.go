@@ -113,9 +113,9 @@ func (root schema) fault(s schema, v any, at string) string {
 	return ""
 }
 
-// TestSchemas checks the JSON output of the commands, also for faults, against the schemas, and
-// that the outputs have every member of the schemas.
-func TestSchemas(t *testing.T) {
+// TestOutputFitsTheSchemas checks the JSON output of the commands, also for faults, against the
+// schemas, and that the outputs have every member of the schemas.
+func TestOutputFitsTheSchemas(t *testing.T) {
 	dir, err := filepath.Abs("../../docs/schema")
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSizes(t *testing.T) {
+func TestLintPrintsTheSizes(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{
 		"u.x": "const N = 4;\ntypedef opaque fh<64>;\nstruct e { fh *a; hyper b; };\nstruct m { e all<>; };\nstruct big { opaque x[4000000000]; };\n",
 		"v.x": "typedef opaque fh<64>;\nstruct e { fh *a; hyper b; };\nstruct m { e all<>; int a[2]; };\nenum k { K = 0 };\nstruct l { int a; l *next; };\nstruct h { l *all; };\n",

@@ -35,7 +35,7 @@ import (
 	"testing"
 )
 
-func TestReply(t *testing.T) {
+func TestReplyLinesReachTheStubs(t *testing.T) {
 	want, err := os.ReadFile("reply.bin")
 	if err != nil {
 		t.Fatal(err)

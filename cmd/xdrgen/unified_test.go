@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestUnified(t *testing.T) {
+func TestUnifiedDiffHasContext(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"a\nb\n", "a\nb\n", ""},
 		{"", "a\n", "@@ -0,0 +1,1 @@\n+a\n"},
@@ -28,9 +28,9 @@ func TestUnified(t *testing.T) {
 	}
 }
 
-// TestScript checks that an edit script yields both texts, and that it is as short as the quadratic
-// algorithm's.
-func TestScript(t *testing.T) {
+// TestEditScriptsAreShortest checks that an edit script yields both texts, and that it is as short
+// as the quadratic algorithm's.
+func TestEditScriptsAreShortest(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() [][]byte {
 		var out [][]byte

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestUsage checks the messages on wrong command lines.
-func TestUsage(t *testing.T) {
+// TestWrongCommandLinesAreExplained checks the messages on wrong command lines.
+func TestWrongCommandLinesAreExplained(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{"a.x": "struct a { int b; };\n", "none/a.txt": "", "unit/a.x": "struct a { b c; };\n", "unit/b.x": "typedef int b;\n"}))
 	for args, want := range map[string]string{
 		"chek a.x":               "no command \"chek\"; did you mean check?\ntry xdrgen help\n",

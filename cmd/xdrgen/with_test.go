@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestWith checks which methods the default, the sidecar and the flag give, in this order, and
-// that unknown names are refused before anything is written.
-func TestWith(t *testing.T) {
+// TestWithChoosesTheMethods checks which methods the default, the sidecar and the flag give, in
+// this order, and that unknown names are refused before anything is written.
+func TestWithChoosesTheMethods(t *testing.T) {
 	const text = "typedef string name<8>;\n"
 	for _, c := range []struct {
 		bind, flag string

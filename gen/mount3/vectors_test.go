@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRecords compares the codec with bytes worked out from RFC 1813 §5.
-func TestRecords(t *testing.T) {
+// TestRecordsHaveTheirBytes compares the codec with bytes worked out from RFC 1813 §5.
+func TestRecordsHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]DirPath{"dirpath": DirPath("/export/home"), "dirpath-empty": {}})
 	xdrtest.Run(t, all, map[string]MountRes{
@@ -22,8 +22,8 @@ func TestRecords(t *testing.T) {
 	xdrtest.CheckTypes(t, all, "DirPath", "MountRes", "Mounts", "Exports")
 }
 
-// TestNumbers compares program, version and procedures with RFC 1813 §5.1 and §5.2.
-func TestNumbers(t *testing.T) {
+// TestNumbersAreTheDocuments compares program, version and procedures with RFC 1813 §5.1 and §5.2.
+func TestNumbersAreTheDocuments(t *testing.T) {
 	if Program != 100005 || Version != 3 || ProcNull != 0 || ProcMount != 1 || ProcDump != 2 || ProcUnmount != 3 || ProcUnmountAll != 4 || ProcExport != 5 {
 		t.Error("a number differs from the RFC's")
 	}

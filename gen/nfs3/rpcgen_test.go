@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRpcgen compares the vectors with the code of another compiler.
-func TestRpcgen(t *testing.T) {
+// TestRpcgenAgreesWithTheVectors compares the vectors with the code of another compiler.
+func TestRpcgenAgreesWithTheVectors(t *testing.T) {
 	xdrtest.Rpcgen(t, xdrtest.Load(t), map[string]string{
 		"GetAttrArgs": "GETATTR3args", "GetAttrRes": "GETATTR3res", "SetAttrArgs": "SETATTR3args",
 		"LookupArgs": "LOOKUP3args", "LookupRes": "LOOKUP3res", "ReadLinkRes": "READLINK3res",

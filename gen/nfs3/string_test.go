@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestString prints values of types of NFS version 3.
-func TestString(t *testing.T) {
+// TestValuesPrintThemselves prints values of types of NFS version 3.
+func TestValuesPrintThemselves(t *testing.T) {
 	attr := attributes(FileTypeReg)
 	const attrText = "{type: NF3REG, mode: 420, nlink: 1, uid: 1000, gid: 100, size: 300, used: 4096, " +
 		"rdev: {specdata1: 0, specdata2: 0}, fsid: 1234605616436508552, fileid: 119, " +

@@ -24,8 +24,8 @@ func follow(kind FileType) PostOpAttr {
 
 var verf = [8]byte([]byte("verifier"))
 
-// TestArguments compares arguments with bytes worked out from RFC 1813 §3.3.
-func TestArguments(t *testing.T) {
+// TestArgumentsHaveTheirBytes compares arguments with bytes worked out from RFC 1813 §3.3.
+func TestArgumentsHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]GetAttrArgs{"getattr-args": {handle("fh-9")}})
 	xdrtest.Run(t, all, map[string]SetAttrArgs{"setattr-args": {
@@ -53,8 +53,8 @@ func TestArguments(t *testing.T) {
 	xdrtest.Run(t, all, map[string]CommitArgs{"commit-args": {File: handle("fh-9")}})
 }
 
-// TestResults compares results with bytes worked out from RFC 1813 §3.3.
-func TestResults(t *testing.T) {
+// TestResultsHaveTheirBytes compares results with bytes worked out from RFC 1813 §3.3.
+func TestResultsHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]GetAttrRes{
 		"getattr-res":   {OK: GetAttrResOK{attributes(FileTypeReg)}},
@@ -99,8 +99,9 @@ func TestVectorTypes(t *testing.T) {
 		"ReadDirPlusRes", "FSInfoRes", "CommitArgs", "CommitRes")
 }
 
-// TestNumbers compares numbers with RFC 1813 §2.2, §2.6 and §3: the first and last of each list.
-func TestNumbers(t *testing.T) {
+// TestNumbersAreTheDocuments compares numbers with RFC 1813 §2.2, §2.6 and §3: the first and last
+// of each list.
+func TestNumbersAreTheDocuments(t *testing.T) {
 	for _, n := range []struct{ got, want int64 }{
 		{Program, 100003},
 		{Version, 3},
@@ -126,7 +127,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // The four eligible items leave the message, and come back to the same value (RFC 8267 §4).
-func TestPlacement(t *testing.T) {
+func TestEligibleItemsLeaveTheMessage(t *testing.T) {
 	for _, b := range DDPBindings() {
 		var in, out xdr.Value
 		switch b.Site {

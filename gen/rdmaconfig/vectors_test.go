@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRecords proves R294, in both directions.
-func TestRecords(t *testing.T) {
+// TestRecordsHaveTheirBytes proves R294, in both directions.
+func TestRecordsHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Req{
 		"req":         {MaxCallSendSize: 1024, MaxReplySendSize: 4096, MaxRDMARead: 8},
@@ -20,8 +20,8 @@ func TestRecords(t *testing.T) {
 	xdrtest.CheckTypes(t, all, "Req", "Reply")
 }
 
-// TestNumbers proves R293: program, version and procedure of §6.2.
-func TestNumbers(t *testing.T) {
+// TestNumbersAreTheDocuments proves R293: program, version and procedure of §6.2.
+func TestNumbersAreTheDocuments(t *testing.T) {
 	if Program != 100400 || ProgramVers1 != 1 || ProcConfRDMA != 1 {
 		t.Errorf("program %d, version %d, procedure %d; want 100400, 1 and 1", Program, ProgramVers1, ProcConfRDMA)
 	}

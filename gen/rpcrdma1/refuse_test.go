@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestRefused proves that each fault of a header is reported at its place.
-func TestRefused(t *testing.T) {
+// TestFaultsAreRefusedAtTheirPlace proves that each fault of a header is reported at its place.
+func TestFaultsAreRefusedAtTheirPlace(t *testing.T) {
 	const msg, nomsg, msgp = "rpcrdma1.Message.Body.Msg.", "rpcrdma1.Message.Body.Nomsg.", "rpcrdma1.Message.Body.Msgp."
 	xdrtest.RunBad[Message](t, xdrtest.Load(t), []xdrtest.Bad{
 		// R28, T24: an optional-data word other than 0 and 1, in each place.

@@ -31,7 +31,7 @@ const messageText = "rdma_msg{rdma_xid: 7, rdma_vers: 1, rdma_credit: 32, rdma_b
 	"rdma_writes: [{target: [{handle: 2, length: 8192, offset: 0}, {handle: 3, length: 8192, offset: 8192}]}, {target: []}], " +
 	"rdma_reply: {target: [{handle: 4, length: 1, offset: 9223372036854775808}]}}}}"
 
-func TestString(t *testing.T) {
+func TestValuesPrintThemselves(t *testing.T) {
 	m := message()
 	if got := m.String(); got != messageText {
 		t.Errorf("\ngot  %s\nwant %s", got, messageText)
@@ -52,8 +52,8 @@ func TestString(t *testing.T) {
 	}
 }
 
-// TestSlog logs a value, a pointer, a nil pointer and other things by both handlers.
-func TestSlog(t *testing.T) {
+// TestValuesLogThemselves logs a value, a pointer, a nil pointer and other things by both handlers.
+func TestValuesLogThemselves(t *testing.T) {
 	m := message()
 	log := func(h func(*bytes.Buffer) slog.Handler) string {
 		var b bytes.Buffer

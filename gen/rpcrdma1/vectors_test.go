@@ -16,7 +16,7 @@ func read(position, handle, length uint32, offset uint64) ReadChunk {
 
 func chunk(segs ...Segment) WriteChunk { return WriteChunk{segs} }
 
-// TestMessage proves, for every procedure and shape of list:
+// TestMessagesHaveTheirBytes proves, for every procedure and shape of list:
 //   - R15, R34: xid, vers, credit and procedure are the first four words of each;
 //   - R18, R19, R20, R21, R22, R23: the words after them, and that decoding stops where the RPC
 //     message begins;
@@ -26,7 +26,7 @@ func chunk(segs ...Segment) WriteChunk { return WriteChunk{segs} }
 //   - R32: an encoded value decodes to the same value; R33: never into a buffer that is too small;
 //   - R115: the layout of ERR_VERS; R121: unknown codes decode. R320: the codec matches the
 //     vectors.
-func TestMessage(t *testing.T) {
+func TestMessagesHaveTheirBytes(t *testing.T) {
 	msg := func(xid, credit uint32, h Header) Message {
 		return Message{xid, 1, credit, Body{Proc: ProcMsg, Msg: h}}
 	}
@@ -90,8 +90,8 @@ func TestMessage(t *testing.T) {
 	})
 }
 
-// TestParts proves R24 and R25 on the parts by themselves.
-func TestParts(t *testing.T) {
+// TestPartsHaveTheirBytes proves R24 and R25 on the parts by themselves.
+func TestPartsHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Segment{
 		"segment": seg(0x80000001, 0xffffffff, 0x8000000000000002),

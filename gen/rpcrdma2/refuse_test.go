@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestRefused proves that each fault is reported at its place; the transport answers BAD_XDR
-// (R196).
-func TestRefused(t *testing.T) {
+// TestFaultsAreRefusedAtTheirPlace proves that each fault is reported at its place; the transport
+// answers BAD_XDR (R196).
+func TestFaultsAreRefusedAtTheirPlace(t *testing.T) {
 	all := xdrtest.Load(t)
 	// R28, T24: presence words; R29, T26: counts; R31, T25: a list without end.
 	xdrtest.RunBad[Msg](t, all, []xdrtest.Bad{

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRpcgen proves R320: another compiler's code agrees with the vectors.
-func TestRpcgen(t *testing.T) {
+// TestRpcgenAgreesWithTheVectors proves R320: another compiler's code agrees with the vectors.
+func TestRpcgenAgreesWithTheVectors(t *testing.T) {
 	xdrtest.Rpcgen(t, xdrtest.Load(t), map[string]string{
 		"HeaderPrefix": "rpcrdma2_hdr_prefix", "Common": "rpcrdma_common", "Msg": "rpcrdma2_msg", "Nomsg": "rpcrdma2_nomsg",
 		"ChunkLists": "rpcrdma2_chunk_lists", "Segment": "rpcrdma2_segment", "ReadSegment": "rpcrdma2_read_segment",

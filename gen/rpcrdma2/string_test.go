@@ -7,7 +7,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-func TestString(t *testing.T) {
+func TestValuesPrintThemselves(t *testing.T) {
 	for _, c := range []struct {
 		v    any
 		want string

@@ -16,9 +16,9 @@ func read(position, handle, length uint32, offset uint64) ReadSegment {
 
 func chunk(segs ...Segment) WriteChunk { return WriteChunk{segs} }
 
-// TestPrefix proves R138 (four common words and the flags), R15 and R34; and
+// TestPrefixIsFourWordsAndFlags proves R138 (four common words and the flags), R15 and R34; and
 // that undefined flags and types reach the transport, which checks them.
-func TestPrefix(t *testing.T) {
+func TestPrefixIsFourWordsAndFlags(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]HeaderPrefix{
 		"prefix-call":            {Start: Common{0x1a2b3c4d, 2, 0x00100001, HeaderMsg}},
@@ -28,10 +28,10 @@ func TestPrefix(t *testing.T) {
 	xdrtest.Run(t, all, map[string]Common{"common": {1, 2, 3, HeaderError}})
 }
 
-// TestChunks proves R148 and R149 (the MSG body, which ends where the RPC
+// TestChunksHaveTheirBytes proves R148 and R149 (the MSG body, which ends where the RPC
 // message begins), R150 (the NOMSG body), and R152: segments and lists are as in
 // version 1. R26, R27, R30, R31, R32 and R33 hold here too.
-func TestChunks(t *testing.T) {
+func TestChunksHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Msg{
 		"msg-no-chunks": {},
@@ -60,10 +60,10 @@ func TestChunks(t *testing.T) {
 	})
 }
 
-// TestError proves R195, R196, R198, R199, R200, R202, R205, R206, R207 and
+// TestErrorsHaveTheirArms proves R195, R196, R198, R199, R200, R202, R205, R206, R207 and
 // R210, each code with its arm; R211: an unknown code is void; and, by the
 // truncated prefixes, R212.
-func TestError(t *testing.T) {
+func TestErrorsHaveTheirArms(t *testing.T) {
 	xdrtest.Run(t, xdrtest.Load(t), map[string]Error{
 		"error-vers":            {Err: ErrVers, Versions: VersionRange{1, 2}},
 		"error-bad-xdr":         {Err: ErrBadXDR},
@@ -137,9 +137,9 @@ func TestPropertyValues(t *testing.T) {
 		"PropMaxSendSize", "PropReceiveBufferSize", "PropMaxSegmentSize", "PropMaxSegmentCount", "PropReverseSupport", "PropHostAuth")
 }
 
-// TestNumbers proves R140 and R320 for the numbers: the constants are
+// TestNumbersAreTheDocuments proves R140 and R320 for the numbers: the constants are
 // those of the document's tables, not of the .x file.
-func TestNumbers(t *testing.T) {
+func TestNumbersAreTheDocuments(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		got, want uint32

@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestRefused proves that each fault is reported at its place. R232: data beyond the message are an
-// XDR error.
-func TestRefused(t *testing.T) {
+// TestFaultsAreRefusedAtTheirPlace proves that each fault is reported at its place. R232: data
+// beyond the message are an XDR error.
+func TestFaultsAreRefusedAtTheirPlace(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.RunBad[Init](t, all, []xdrtest.Bad{
 		{

@@ -6,8 +6,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestRpcgen proves R320: another compiler's code agrees with the vectors.
-func TestRpcgen(t *testing.T) {
+// TestRpcgenAgreesWithTheVectors proves R320: another compiler's code agrees with the vectors.
+func TestRpcgenAgreesWithTheVectors(t *testing.T) {
 	xdrtest.Rpcgen(t, xdrtest.Load(t), map[string]string{
 		"Init": "optinfo_initxch", "Req": "optinfo_reqxch", "Resp": "optinfo_respxch", "Upd": "optinfo_updxch",
 		"Value": "xcharval", "Spec": "xcharspec", "Subset": "xcharsubset",

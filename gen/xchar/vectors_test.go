@@ -6,9 +6,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
-// TestOperations proves R231 (a counted list of numbers and opaque data, in any
+// TestOperationsHaveTheirBytes proves R231 (a counted list of numbers and opaque data, in any
 // order) and R233 (an unknown number does not stop the others).
-func TestOperations(t *testing.T) {
+func TestOperationsHaveTheirBytes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Init{
 		"init": {
@@ -38,9 +38,9 @@ func TestOperations(t *testing.T) {
 	})
 }
 
-// TestValues proves R234, R235 and R236 (the type of each characteristic),
+// TestCharacteristicsHaveTheirTypes proves R234, R235 and R236 (the type of each characteristic),
 // R227 (the words of a subset) and R231.
-func TestValues(t *testing.T) {
+func TestCharacteristicsHaveTheirTypes(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Value{"value": {9, []byte("hi")}})
 	xdrtest.Run(t, all, map[string]Spec{"spec": {{IDRemoteInvalidation, []byte{0, 0, 0, 0}}, {8, nil}}})
@@ -56,9 +56,9 @@ func TestValues(t *testing.T) {
 	xdrtest.CheckTypes(t, all, "Init", "Req", "Resp", "Upd", "Value", "Spec", "Subset", "ReceiveBufferSize", "RemoteInvalidation", "BackwardSupport")
 }
 
-// TestNumbers proves R234, R235, R236 and R320 for the numbers: the constants
+// TestNumbersAreTheDocuments proves R234, R235, R236 and R320 for the numbers: the constants
 // are those of the document's tables, not of the .x file.
-func TestNumbers(t *testing.T) {
+func TestNumbersAreTheDocuments(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		got, want uint32

@@ -8,9 +8,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// TestOptional proves R242: direction, number and opaque body of an operation. Run also decodes
-// every truncated prefix of each vector, and bounds the memory.
-func TestOptional(t *testing.T) {
+// TestOperationsAreCarried proves R242: direction, number and opaque body of an operation. Run also
+// decodes every truncated prefix of each vector, and bounds the memory.
+func TestOperationsAreCarried(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.Run(t, all, map[string]Optional{
 		"req": {
@@ -27,8 +27,9 @@ func TestOptional(t *testing.T) {
 	xdrtest.CheckTypes(t, all, "Optional")
 }
 
-// TestRefused proves that the decoder is strict (R242): each fault is reported at its place.
-func TestRefused(t *testing.T) {
+// TestFaultsAreRefusedAtTheirPlace proves that the decoder is strict (R242): each fault is reported
+// at its place.
+func TestFaultsAreRefusedAtTheirPlace(t *testing.T) {
 	all := xdrtest.Load(t)
 	xdrtest.RunBad[Optional](t, all, []xdrtest.Bad{
 		{

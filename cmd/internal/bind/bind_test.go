@@ -20,7 +20,7 @@ func parse(text string) (*File, []string) {
 	return f, found
 }
 
-func TestParse(t *testing.T) {
+func TestEachStatementIsParsed(t *testing.T) {
 	f, found := parse(`# all statements
 package	example.org/gen/u
 prefix  a_
@@ -89,7 +89,7 @@ views`)
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestFaultyStatementsAreReported(t *testing.T) {
 	for text, want := range map[string]string{
 		"renme a B":                              "1:1 bind-unknown-word: \"renme\" is not a statement of a sidecar; did you mean rename?",
 		"\n  bogus":                              "2:3 bind-unknown-word: \"bogus\" is not a statement of a sidecar; ",

@@ -25,7 +25,7 @@ func example(t *testing.T) (Diagnostic, *source.File) {
 	return d, f
 }
 
-func TestText(t *testing.T) {
+func TestFindingsAreText(t *testing.T) {
 	d, _ := example(t)
 	var b strings.Builder
 	if err := WriteText(&b, d, TextOptions{}); err != nil {
@@ -53,7 +53,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestFindingsAreJSON(t *testing.T) {
 	d, _ := example(t)
 	var b strings.Builder
 	if err := WriteJSON(&b, d); err != nil {
@@ -111,7 +111,7 @@ func TestSortAndLimit(t *testing.T) {
 	}
 }
 
-func TestQuote(t *testing.T) {
+func TestQuotedTextIsPlain(t *testing.T) {
 	if got := Quote(strings.Repeat("x", 100)); len(got) != 66 || !strings.HasSuffix(got, `..."`) {
 		t.Errorf("%s", got)
 	}

@@ -35,9 +35,9 @@ func TestGitHub(t *testing.T) {
 	}
 }
 
-// TestSARIF checks the log against the standard: required properties, references between objects,
-// ranges of values.
-func TestSARIF(t *testing.T) {
+// TestFindingsAreSARIF checks the log against the standard: required properties, references between
+// objects, ranges of values.
+func TestFindingsAreSARIF(t *testing.T) {
 	for _, ds := range [][]Diagnostic{nil, someFindings()} {
 		var b bytes.Buffer
 		if err := WriteSARIF(&b, ds); err != nil {

@@ -56,7 +56,7 @@ func text(t *testing.T, d Diagnostic) string {
 	return regexp.MustCompile(` += rule: .*\n`).ReplaceAllString(rest, "")
 }
 
-func TestExcerpts(t *testing.T) {
+func TestExcerptsShowThePlaces(t *testing.T) {
 	tests := []struct {
 		name, text string
 		primary    int
@@ -192,8 +192,8 @@ func TestFixLines(t *testing.T) {
 	}
 }
 
-// TestPainted checks that each segment has its colour once.
-func TestPainted(t *testing.T) {
+// TestSegmentsHaveOneColor checks that each segment has its colour once.
+func TestSegmentsHaveOneColor(t *testing.T) {
 	all := spans(t, "t.x", "[abc] [def]")
 	var b strings.Builder
 	if err := WriteText(&b, New(DuplicateName, all[1], "m").With(all[0], "first"), TextOptions{Color: true}); err != nil {

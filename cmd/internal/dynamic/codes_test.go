@@ -62,8 +62,8 @@ func annotated(t testing.TB, typ string, data []byte, l Limits) (*Value, []*Erro
 	return root, NewCodes(r.Bind).Annotate(root, data, l)
 }
 
-// TestAnnotate shows the rows for numbers and for the data whose type they select.
-func TestAnnotate(t *testing.T) {
+// TestNumbersSelectTheirData shows the rows for numbers and for the data whose type they select.
+func TestNumbersSelectTheirData(t *testing.T) {
 	for _, c := range []struct {
 		typ, xdr string
 		rows     []string

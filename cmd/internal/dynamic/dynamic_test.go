@@ -242,8 +242,8 @@ func TestDecodeFaults(t *testing.T) {
 	}
 }
 
-// TestLimits checks that Decode stops at the limits.
-func TestLimits(t *testing.T) {
+// TestDecodeStopsAtTheLimits checks that Decode stops at the limits.
+func TestDecodeStopsAtTheLimits(t *testing.T) {
 	u := unit(t, sema.Options{Files: []string{"u.x"}, FS: memFS(`
 struct none { };
 struct many { none n<>; };
@@ -345,7 +345,7 @@ func TestJSONFaults(t *testing.T) {
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestTypesAreFoundByName(t *testing.T) {
 	u := sampleUnit(t)
 	for name, want := range map[string]string{
 		"nothing":       "type nothing is not declared",

@@ -2,6 +2,7 @@ package dynamic
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -52,6 +53,11 @@ func named(u *ir.Unit, name string, fits func(*ir.Decl) bool) ([]*ir.Decl, error
 		}
 		if all = append(all, d); fits(d) {
 			fit = append(fit, d)
+		}
+	}
+	if of := u.From[bare]; of != "" && len(fit) > 1 && fit[0].Import != nil { // the sidecar chooses
+		if i := slices.IndexFunc(fit, func(d *ir.Decl) bool { return unitOf(u, d) == of }); i >= 0 {
+			return fit[i : i+1], nil
 		}
 	}
 	switch {

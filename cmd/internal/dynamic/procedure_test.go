@@ -59,7 +59,7 @@ func TestFindProcedure(t *testing.T) {
 
 // Items are the eligible parts of the arguments, without counts and padding: the outermost ones,
 // also in arrays and optional data (RFC 8166 §3.4.4).
-func TestItems(t *testing.T) {
+func TestEligibleItemsAreFound(t *testing.T) {
 	u := unit(t, sema.Options{Files: []string{"a.x"}, FS: memFS(service)})
 	p, err := FindProcedure(u, "SERVICE.1.PUT")
 	if err != nil {
@@ -114,7 +114,7 @@ func TestItems(t *testing.T) {
 
 // A template is valid: its JSON has all fields, and encodes. One that cannot end, or would be too
 // large, is an error.
-func TestTemplate(t *testing.T) {
+func TestTemplatesAreValid(t *testing.T) {
 	u := unit(t, sema.Options{Files: []string{"a.x"}, FS: memFS(`
 		enum color { RED = 3, BLUE = 4 };
 		union both switch (bool set) { case TRUE: color c; case FALSE: void; };
@@ -151,7 +151,7 @@ func TestTemplate(t *testing.T) {
 
 // Every type in the compiler's own test files, and in this module's protocols, has a template that
 // its JSON and its XDR give back.
-func TestTemplates(t *testing.T) {
+func TestEachTypeHasATemplate(t *testing.T) {
 	n := 0
 	units := map[string][]string{} // files by folder, or by name
 	for _, pattern := range []string{"../../xdrgen/testdata/ok/*.x", "../../../spec/x/*/*.x"} {

@@ -125,9 +125,9 @@ func (m *maker) union(v *Value, d *ir.Decl, add func(string, int, *ir.Type) bool
 	return v.Arm != nil && (v.Arm.Field == nil || add(v.Arm.Field.Name, -1, v.Arm.Field.Type))
 }
 
-// TestRandom checks that random values round-trip, and that Decode reports a spoiled byte with
-// its offset and the path of the item that contains it.
-func TestRandom(t *testing.T) {
+// TestRandomValuesRoundTrip checks that random values round-trip, and that Decode reports a spoiled
+// byte with its offset and the path of the item that contains it.
+func TestRandomValuesRoundTrip(t *testing.T) {
 	rounds := 300
 	if testing.Short() {
 		rounds = 50

@@ -57,6 +57,11 @@ func TestNameOfTwoUnitsNeedsTheUnit(t *testing.T) {
 			}
 		}
 	}
+	files["u/u.bind"] = "from b pt\n"
+	if typ, err := dynamic.Find(compileUnits(t, files), "pt"); err != nil || typ.Ref.Import.Unit != "b" {
+		t.Errorf("the line from does not choose: %v", err)
+	}
+	delete(files, "u/u.bind")
 	want := "programs a/P and b/P both have the number 300000 and a version 1: include one of the units"
 	if err := dynamic.SharedPrograms(u); err == nil || err.Error() != want {
 		t.Errorf("error %v, expected %s", err, want)

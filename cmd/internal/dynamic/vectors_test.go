@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
-// TestVectors checks that the hand-written messages of the RPC-over-RDMA documents round-trip
-// without generated code.
-func TestVectors(t *testing.T) {
+// TestVectorsRoundTripWithoutGeneratedCode checks that the hand-written messages of the
+// RPC-over-RDMA documents round-trip without generated code.
+func TestVectorsRoundTripWithoutGeneratedCode(t *testing.T) {
 	spec := "../../../spec/x/rpcrdma1"
 	typ := mustType(t, unit(t, sema.Options{Files: []string{spec + "/rpcrdma1.x"}, Include: []string{spec + "/.."}}), "rdma_msg")
 	files, err := filepath.Glob("../../../gen/rpcrdma1/testdata/vectors/*.txt")

@@ -18,6 +18,8 @@ type Unit struct {
 	Files   []*File   // the unit's own files, in command line order
 	Imports []*Import // units it builds on, in order of first include; amended ones come first
 	Decls   []*Decl   // the unit's own declarations, in source order
+
+	From map[string]string // units that the sidecar chooses, by the names that several declare
 }
 
 // File is a source file of a unit.

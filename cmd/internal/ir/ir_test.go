@@ -2,8 +2,9 @@ package ir
 
 import "testing"
 
-// TestWord checks that exactly the kinds that do not refer to another type have a keyword.
-func TestWord(t *testing.T) {
+// TestKindsHaveWords checks that exactly the kinds that do not refer to another type have a
+// keyword.
+func TestKindsHaveWords(t *testing.T) {
 	for k := Bool; k <= Ref; k++ {
 		if named := k >= FixedArray; (k.Word() == "") != named {
 			t.Errorf("kind %d: %q", k, k.Word())
@@ -14,7 +15,7 @@ func TestWord(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestSizesHaveBounds(t *testing.T) {
 	for want, typ := range map[string]*Type{"<>": {Kind: Opaque}, "<0>": {Kind: String, Bounded: true}, "<64>": {Kind: Array, Bounded: true, Max: 64}} {
 		if got := typ.Bounds(); got != want {
 			t.Errorf("%s, want %s", got, want)

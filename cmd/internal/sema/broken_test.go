@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestBroken checks the findings of files with faults that people make: truncated text, missing
-// braces, keywords of other languages.
-func TestBroken(t *testing.T) {
+// TestFaultsOfPeopleHaveFindings checks the findings of files with faults that people make:
+// truncated text, missing braces, keywords of other languages.
+func TestFaultsOfPeopleHaveFindings(t *testing.T) {
 	text, err := os.ReadFile("testdata/broken.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,9 @@ struct list { which w; opaque data<>; list *next; };
 union fail switch (unsigned int code) { case 1: opaque data<>; default: void; };
 `
 
-// TestNumbers checks the statements that say where messages have code points, and their faults.
-func TestNumbers(t *testing.T) {
+// TestNumberLinesAreChecked checks the statements that say where messages have code points, and
+// their faults.
+func TestNumberLinesAreChecked(t *testing.T) {
 	const codes = "code header-type MSG head\ncode property ERR void\n"
 	for _, c := range []struct{ line, want string }{
 		{"message head first.kind\npayload MSG", ""},

@@ -24,9 +24,9 @@ func TestCodesOfUnits(t *testing.T) {
 	}
 }
 
-// TestCodes checks the numbers in an extension against the numbers in the unit that it includes
-// (R322). Each number has only one meaning.
-func TestCodes(t *testing.T) {
+// TestCodeNumbersHaveOneMeaning checks the numbers in an extension against the numbers in the unit
+// that it includes (R322). Each number has only one meaning.
+func TestCodeNumbersHaveOneMeaning(t *testing.T) {
 	const base = "const MSG = 0; const ERR = 4; const F_MORE = 2; const E_VERS = 1; struct body { int x; };\n"
 	const baseBind = "code header-type MSG body F_MORE\ncode header-type ERR void\ncode flag F_MORE void\ncode error E_VERS void\n"
 	const ext = "#include \"base/base.x\"\nconst HINT = 9; const TAKEN = 4; const F_HINT = 4; const F_BOTH = 6; const NONE = 0; const NEG = -1;\n"

@@ -28,8 +28,8 @@ func fromHeaders() map[string]elsewhere {
 // same name.
 func faulty(file string) bool { return file == "x/ocamlnet/rfc3530.x" }
 
-// TestCorpus compiles every interface file of the corpus. It ignores warnings.
-func TestCorpus(t *testing.T) {
+// TestCorpusCompiles compiles every interface file of the corpus. It ignores warnings.
+func TestCorpusCompiles(t *testing.T) {
 	dir := corpus.Dir(t)
 	f, err := os.Open(filepath.Join(dir, "MANIFEST.tsv"))
 	if err != nil {

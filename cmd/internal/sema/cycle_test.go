@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
-// TestCycles checks that types that contain themselves are refused if they have no finite value
-// (RFC 4506 §4.19), and that each circle is reported once.
-func TestCycles(t *testing.T) {
+// TestTypesWithoutAnEndAreRefused checks that types that contain themselves are refused if they
+// have no finite value (RFC 4506 §4.19), and that each circle is reported once.
+func TestTypesWithoutAnEndAreRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
 		want []string

@@ -92,9 +92,9 @@ func typeText(t *ir.Type) string {
 	return describe(t)
 }
 
-// TestDialect compiles forms that some XDR compiler accepts. It checks their meaning and the
-// warnings. "refused" stands for an error.
-func TestDialect(t *testing.T) {
+// TestDialectsAreReadOrRefused compiles forms that some XDR compiler accepts. It checks their
+// meaning and the warnings. "refused" stands for an error.
+func TestDialectsAreReadOrRefused(t *testing.T) {
 	text, err := os.ReadFile("testdata/dialect.txt")
 	if err != nil {
 		t.Fatal(err)

@@ -50,9 +50,9 @@ func TestPipeBeside(t *testing.T) {
 	}
 }
 
-// TestRegular checks that Regular refuses a path that is not a regular file, and a file that is
-// too long.
-func TestRegular(t *testing.T) {
+// TestOnlyRegularFilesAreRead checks that Regular refuses a path that is not a regular file, and a
+// file that is too long.
+func TestOnlyRegularFilesAreRead(t *testing.T) {
 	dir := write(t, map[string]string{"a.x": "const A = 1;"})
 	file := filepath.Join(dir, "a.x")
 	if err := (Disk{}).Regular(file, 12); err != nil {

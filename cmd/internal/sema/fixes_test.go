@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
-// TestGone finds a finding where edits have moved it, and nowhere else.
-func TestGone(t *testing.T) {
+// TestMovedFindingsAreFound finds a finding where edits have moved it, and nowhere else.
+func TestMovedFindingsAreFound(t *testing.T) {
 	f := source.NewFile("u.x", make([]byte, 100))
 	finding := func(start int) diag.Diagnostic {
 		return diag.New(diag.BareUnsigned, source.Span{File: f, Start: start, End: start + 3}, "unsigned without int")

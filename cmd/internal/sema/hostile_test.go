@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// TestHostile compiles texts that could take quadratic time or deep recursion. The time limit only
-// detects a hang. The log has the times.
-func TestHostile(t *testing.T) {
+// TestHostileTextsTakeBoundedTime compiles texts that could take quadratic time or deep recursion.
+// The time limit only detects a hang. The log has the times.
+func TestHostileTextsTakeBoundedTime(t *testing.T) {
 	n := 5000
 	if testing.Short() {
 		n = 500

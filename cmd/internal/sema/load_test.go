@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-func TestImports(t *testing.T) {
+func TestIncludesImportUnits(t *testing.T) {
 	files := map[string]string{
 		"low/low.x":       "typedef unsigned int uint32;\nconst LOW = 4;\n",
 		"low/low.bind":    "package example.org/x/low-level\n",
@@ -136,7 +136,7 @@ func TestOriginMap(t *testing.T) {
 	}
 }
 
-func TestUnreadable(t *testing.T) {
+func TestUnreadableUnitsAreReportedOnce(t *testing.T) {
 	if _, err := Compile(Options{Files: []string{filepath.Join(t.TempDir(), "none.x")}}); err == nil {
 		t.Error("found no error for a missing file")
 	}
@@ -153,7 +153,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-func TestBind(t *testing.T) {
+func TestSidecarsAreFound(t *testing.T) {
 	r := compileFiles(t, Options{}, map[string]string{
 		"u/u.x": `
 enum code { READ = 1, WRITE = 2 };

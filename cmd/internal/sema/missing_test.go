@@ -20,9 +20,9 @@ union v switch (bool ok) { case TRUE: union switch (int d) { case -1: void; } w;
 program P { version V { void NULLP(void) = 0; s F(int, u *) = 1; } = 1; } = 0x20000000;
 `
 
-// TestMissing compiles everyForm with each token, and each pair of tokens, removed, doubled or
-// exchanged. Compile must not panic, and each finding must have a place.
-func TestMissing(t *testing.T) {
+// TestLostTokensHaveFindings compiles everyForm with each token, and each pair of tokens, removed,
+// doubled or exchanged. Compile must not panic, and each finding must have a place.
+func TestLostTokensHaveFindings(t *testing.T) {
 	var pieces []string
 	end := 0
 	for _, p := range syntax.Pieces(source.NewFile("u.x", []byte(everyForm)), nil) {

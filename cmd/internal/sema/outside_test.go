@@ -7,9 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestOutside checks the declarations of names that the files do not declare, and the findings
-// about them.
-func TestOutside(t *testing.T) {
+// TestNamesFromOutsideAreDeclared checks the declarations of names that the files do not declare,
+// and the findings about them.
+func TestNamesFromOutsideAreDeclared(t *testing.T) {
 	given := func(name, xdr string) Options { return Options{Types: []Given{{name, xdr}}} }
 	tests := []struct {
 		name  string

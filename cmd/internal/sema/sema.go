@@ -134,7 +134,10 @@ func (c *compiler) compile(u *unit) {
 
 // ir returns the unit in the form that the back ends read.
 func (u *unit) ir() *ir.Unit {
-	out := &ir.Unit{Name: u.name, Decls: u.decls}
+	out := &ir.Unit{Name: u.name, Decls: u.decls, From: map[string]string{}}
+	for name, of := range u.side.from {
+		out.From[name] = of.Text
+	}
 	for _, f := range u.files {
 		if !f.Source.Synthetic && !u.amended.copied[f] {
 			out.Files = append(out.Files, irFile(f))

@@ -73,7 +73,7 @@ func find(t *testing.T, u *ir.Unit, name string) *ir.Decl {
 	return nil
 }
 
-func TestLists(t *testing.T) {
+func TestListsAreFound(t *testing.T) {
 	u := compileOK(t, `
 struct entry { hyper id; entry *next; };
 typedef struct node *nodes;
@@ -116,7 +116,7 @@ struct holder { entry *list; int n; holder *next; };
 	}
 }
 
-func TestSizes(t *testing.T) {
+func TestSizesOfTypes(t *testing.T) {
 	u := compileOK(t, `
 typedef opaque five[5];
 typedef opaque upto5<5>;
@@ -163,7 +163,7 @@ struct bare { bares more; };
 	}
 }
 
-func TestConstants(t *testing.T) {
+func TestConstantsAreComputed(t *testing.T) {
 	u := compileOK(t, `
 const A = 0x10; const B = A; const C = 010; const D = -1; const E = 18446744073709551615; const F = BLUE;
 enum color { RED, GREEN = A, BLUE, BLACK = -2147483648 };
@@ -194,7 +194,7 @@ struct s { opaque x<A>; opaque y[BLUE]; };
 	}
 }
 
-func TestInline(t *testing.T) {
+func TestInlineTypesAreDeclared(t *testing.T) {
 	u := compileOK(t, `
 const N = DOWN;
 struct outer {
@@ -223,7 +223,7 @@ program P { version V { int f(struct { int q; }) = 1; } = 1; } = 300000;
 	}
 }
 
-func TestComments(t *testing.T) {
+func TestCommentsBelongToDeclarations(t *testing.T) {
 	r := compileFiles(t, Options{}, map[string]string{"u/u.x": `/*
  * The owner.
  *
@@ -274,7 +274,7 @@ enum e { /* body */
 	}
 }
 
-func TestUnion(t *testing.T) {
+func TestUnionsHaveTheirCases(t *testing.T) {
 	u := compileOK(t, `
 const ONE = 1;
 enum k { A = 1, B = 2, C = 3 };
@@ -300,7 +300,7 @@ union byint switch (unsigned int d) { case ONE: int x; case B: void; case 7: opa
 	}
 }
 
-func TestDefines(t *testing.T) {
+func TestDefinesGiveConstants(t *testing.T) {
 	o := Options{Defines: map[string]string{"LEN": "16", "WIDE": ""}}
 	r := compileFiles(t, o, map[string]string{"u/u.x": `
 #ifdef WIDE

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPosition(t *testing.T) {
+func TestOffsetsHavePositions(t *testing.T) {
 	f := NewFile("dir/t.x", []byte("ab\n\té§x\r\n\nlast"))
 	for _, c := range []struct {
 		offset, line, column int
@@ -29,7 +29,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-func TestSpan(t *testing.T) {
+func TestSpansJoin(t *testing.T) {
 	f := NewFile("t.x", []byte("one two three"))
 	a, b := Span{f, 0, 3}, Span{f, 8, 13}
 	if got := a.To(b).Text(); got != "one two three" {
@@ -50,7 +50,7 @@ func TestSpan(t *testing.T) {
 	}
 }
 
-func TestOrigin(t *testing.T) {
+func TestLinesHaveOrigins(t *testing.T) {
 	o, err := ParseOrigin([]byte("xdr-origin 1 d.txt\n1-3 d.txt 100\n4 errata d.txt P1-x 17\n5-6 d.txt 200\n"))
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-func TestPieces(t *testing.T) {
+func TestRawTextIsCutIntoPieces(t *testing.T) {
 	text := `%#include <a.h> \
   more
 const A = -0x1; // one

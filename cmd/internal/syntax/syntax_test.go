@@ -101,8 +101,8 @@ func declText(d *Decl) string {
 	return strings.TrimSpace(s)
 }
 
-// TestGrammar parses every form of RFC 4506 §6.3 and RFC 5531 §12.2.
-func TestGrammar(t *testing.T) {
+// TestEachFormOfTheGrammarIsParsed parses every form of RFC 4506 §6.3 and RFC 5531 §12.2.
+func TestEachFormOfTheGrammarIsParsed(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"const A = 1;", "const A = 1"},
 		{"const A = -0x1F;", "const A = -0x1F"},
@@ -138,8 +138,8 @@ func TestGrammar(t *testing.T) {
 	}
 }
 
-// TestRecovery checks the findings and the tree of texts with faults.
-func TestRecovery(t *testing.T) {
+// TestParsingContinuesAfterFaults checks the findings and the tree of texts with faults.
+func TestParsingContinuesAfterFaults(t *testing.T) {
 	for _, c := range []struct {
 		name, text  string
 		found, want []string
@@ -221,7 +221,7 @@ func TestRecovery(t *testing.T) {
 	}
 }
 
-func TestPreprocessor(t *testing.T) {
+func TestDirectivesAreObeyed(t *testing.T) {
 	for _, c := range []struct {
 		text, want string
 		found      []string
@@ -256,7 +256,7 @@ func TestPreprocessor(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
+func TestNumbersAreRead(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		neg  bool
@@ -289,9 +289,9 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// TestOutputs checks which lines for one output of rpcgen are read: those for the output that -D
-// names, or those for all outputs.
-func TestOutputs(t *testing.T) {
+// TestLinesForOneOutputAreChosen checks which lines for one output of rpcgen are read: those for
+// the output that -D names, or those for all outputs.
+func TestLinesForOneOutputAreChosen(t *testing.T) {
 	const text = `#ifdef RPC_HDR
 const HEADER = 1;
 #else

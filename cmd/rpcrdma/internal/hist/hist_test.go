@@ -51,7 +51,7 @@ func TestQuantilesAgreeWithSorting(t *testing.T) {
 }
 
 // The edges: each duration is in the bucket whose top is the next one not below it.
-func TestBuckets(t *testing.T) {
+func TestDurationsHaveTheirBuckets(t *testing.T) {
 	for _, d := range []time.Duration{0, 1, sub - 1, sub, 2*sub - 1, 2 * sub, 2*sub + 1, 1 << 40, math.MaxInt64} {
 		i := bucket(d)
 		if top(i) < d || i > 0 && top(i-1) >= d {

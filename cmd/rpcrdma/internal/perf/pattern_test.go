@@ -7,7 +7,7 @@ import (
 
 // Both ends have the same data at each seed, whatever either was asked for before, and no more than
 // that needs.
-func TestPattern(t *testing.T) {
+func TestBothEndsHaveTheSameData(t *testing.T) {
 	small := Pattern(5, 128)
 	if n := len(*pattern.Load()); n > 2*seeds {
 		t.Errorf("%d bytes are kept for 128", n)

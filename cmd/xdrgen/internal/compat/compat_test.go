@@ -62,7 +62,7 @@ func show(c Change) string {
 	return fmt.Sprintf("%s %s %s", letters, c.Rule.Info().Name, c.Path)
 }
 
-func TestEdits(t *testing.T) {
+func TestEditsHaveTheirEffects(t *testing.T) {
 	for i, tt := range edits() {
 		t.Run(fmt.Sprintf("%02d %s", i, tt.name), func(t *testing.T) {
 			var got []string
@@ -107,7 +107,7 @@ func TestRulesCovered(t *testing.T) {
 	}
 }
 
-func TestAllow(t *testing.T) {
+func TestAllowedClassesDoNotBreak(t *testing.T) {
 	c := Change{Rule: MemberRemoved, Effects: MemberRemoved.Info().Effects}
 	tests := []struct {
 		allow []string
@@ -208,10 +208,11 @@ func TestCorpusPairs(t *testing.T) {
 	}
 }
 
-// TestRPCRDMA compares RPC-over-RDMA version 1 of its first draft with that of RFC 8166, which had
-// to keep the encoding. Only errors differ: RFC 8166 has no default arm for other error codes, and
-// here no sidecar that makes the enum open. Without the sidecar, most Go names differ too.
-func TestRPCRDMA(t *testing.T) {
+// TestRFC8166KeptTheEncoding compares RPC-over-RDMA version 1 of its first draft with that of RFC
+// 8166, which had to keep the encoding. Only errors differ: RFC 8166 has no default arm for other
+// error codes, and here no sidecar that makes the enum open. Without the sidecar, most Go names
+// differ too.
+func TestRFC8166KeptTheEncoding(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
 	old := compileFile(t, "../../../../spec/x/rpcrdma1/rpcrdma1.x", sema.Options{})
 	changes := Compare(old, compileFile(t, extracted(t, filepath.Join(dir, "rfc8166.txt")), sema.Options{}))
@@ -248,9 +249,9 @@ func extracted(t *testing.T, document string) string {
 	return file
 }
 
-// TestRevisions compares the minor versions of NFSv4 in their RFCs. Each had to keep the encoding
-// of the one before.
-func TestRevisions(t *testing.T) {
+// TestMinorVersionsKeepTheEncoding compares the minor versions of NFSv4 in their RFCs. Each had to
+// keep the encoding of the one before.
+func TestMinorVersionsKeepTheEncoding(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
 	var revisions []Revision
 	for _, rfc := range []string{"rfc7531.txt", "rfc5662.txt", "rfc7863.txt"} { // 4.0, 4.1, 4.2

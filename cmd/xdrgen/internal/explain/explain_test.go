@@ -21,8 +21,8 @@ func entries(t *testing.T) []Entry {
 	return es
 }
 
-// TestTexts checks that every rule has a text, and every text a rule.
-func TestTexts(t *testing.T) {
+// TestEachRuleHasAText checks that every rule has a text, and every text a rule.
+func TestEachRuleHasAText(t *testing.T) {
 	all, err := load()
 	if err != nil {
 		t.Fatal(err)
@@ -69,9 +69,9 @@ func compile(t *testing.T, files []File, generate bool, root string) []diag.Diag
 	return append(r.Diags, more...)
 }
 
-// TestExamples checks that each wrong example has exactly the finding that it explains, and
-// each right one none.
-func TestExamples(t *testing.T) {
+// TestEachExampleHasItsFinding checks that each wrong example has exactly the finding that it
+// explains, and each right one none.
+func TestEachExampleHasItsFinding(t *testing.T) {
 	noExample := map[string]bool{
 		"include-too-deep":    true, // needs more than 64 files
 		"sidecar-of-folder":   true, // depends on the name of the folder
@@ -121,7 +121,7 @@ func list(ds []diag.Diagnostic) string {
 	return out
 }
 
-func TestText(t *testing.T) {
+func TestTextIsPrinted(t *testing.T) {
 	e, ok := Find(entries(t), "xdr0011")
 	if byName, _ := Find(entries(t), "Missing-Comma"); !ok || byName.Code != e.Code {
 		t.Fatal("not found by code and name")
@@ -132,7 +132,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestFaultyTextFilesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"words\n":                        "f:1: text before the first code",
 		"== XDR01\n":                     "f:1: code XDR01 is a duplicate, or not of the form",

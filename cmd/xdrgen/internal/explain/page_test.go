@@ -9,8 +9,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 )
 
-// TestPage checks that docs/errors.md is up to date.
-func TestPage(t *testing.T) {
+// TestErrorsPageIsUpToDate checks that docs/errors.md is up to date.
+func TestErrorsPageIsUpToDate(t *testing.T) {
 	golden.CheckString(t, "../../../../docs/errors.md", page(entries(t)))
 }
 

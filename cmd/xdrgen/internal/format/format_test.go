@@ -39,8 +39,8 @@ func stable(t *testing.T, p *syntax.Parser, name string, text []byte) string {
 	return once
 }
 
-// TestGolden formats testdata/*.x into testdata/*.x.golden.
-func TestGolden(t *testing.T) {
+// TestFilesAreFormattedAsReviewed formats testdata/*.x into testdata/*.x.golden.
+func TestFilesAreFormattedAsReviewed(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.x")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
@@ -55,7 +55,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func TestEdges(t *testing.T) {
+func TestOddTextsAreFormatted(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"empty", "", ""},
 		{"blanks", " \n\n\t\n", ""},
@@ -84,7 +84,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestFaultyTextsAreNotFormatted(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"struct s { int a int b; };", `expected ; after "a"`},
 		{"const A = 1", `expected ; after "1"`},
@@ -100,9 +100,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestCorpus formats every file of the corpus and of testdata/ok twice. The tests of the command
-// check that the meaning stays the same.
-func TestCorpus(t *testing.T) {
+// TestFormattingTwiceChangesNothing formats every file of the corpus and of testdata/ok twice. The
+// tests of the command check that the meaning stays the same.
+func TestFormattingTwiceChangesNothing(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/ok/*.x")
 	if err != nil || len(files) < 15 {
 		t.Fatalf("%d files, %v", len(files), err)

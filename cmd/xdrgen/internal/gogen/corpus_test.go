@@ -40,9 +40,10 @@ func corpusPackage(file string) string {
 	return strings.Map(keep, strings.ToLower("x"+filepath.Base(filepath.Dir(file))+strings.TrimSuffix(filepath.Base(file), ".x")))
 }
 
-// TestCorpus generates each interface file of the corpus with its tests, builds, vets and runs all
-// of it, and compares its JSON with the interpreter's, as TestJSONRandom does.
-func TestCorpus(t *testing.T) {
+// TestCorpusPackagesPassTheirTests generates each interface file of the corpus with its tests,
+// builds, vets and runs all of it, and compares its JSON with the interpreter's, as TestJSONRandom
+// does.
+func TestCorpusPackagesPassTheirTests(t *testing.T) {
 	longRun(t, "builds some 40 packages")
 	mod := newModule(t)
 	n := 0
@@ -79,10 +80,10 @@ func TestCorpus(t *testing.T) {
 	mod.run(t)
 }
 
-// TestDocuments builds, vets and runs what it generates from the text of the NFSv4 documents, as
-// printed: 4.0 (RFC 7531) and 4.2 (RFC 7863). The package of 4.1 (RFC 5662), whose types RFC 7863
-// repeats, is only type-checked.
-func TestDocuments(t *testing.T) {
+// TestNFSv4DocumentsPassTheirTests builds, vets and runs what it generates from the text of the
+// NFSv4 documents, as printed: 4.0 (RFC 7531) and 4.2 (RFC 7863). The package of 4.1 (RFC 5662),
+// whose types RFC 7863 repeats, is only type-checked.
+func TestNFSv4DocumentsPassTheirTests(t *testing.T) {
 	dir := filepath.Join(corpus.Dir(t), "ietf")
 	longRun(t, "builds two packages of 40,000 lines and more")
 	mod := newModule(t)

@@ -15,9 +15,9 @@ import (
 // amplification is a constant in the bounds of a type. It is the last one on its line.
 var amplification = regexp.MustCompile(`(?m)^(?:const |\t).*\b(\w+)Amplification += (?:.*, )?([0-9]+)$`)
 
-// TestCosts holds Costs against the constants of the generated code.
-func TestCosts(t *testing.T) {
-	longRun(t, "generates again what TestOK does")
+// TestCostsAreTheGeneratedConstants holds Costs against the constants of the generated code.
+func TestCostsAreTheGeneratedConstants(t *testing.T) {
+	longRun(t, "generates again what TestGoodFilesGiveTestedPackages does")
 	files, err := filepath.Glob("../../testdata/ok/*.x")
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func FuzzGenerate(f *testing.F) {
 	}
 	for _, name := range files {
 		if info, err := os.Stat(name); err != nil || info.Size() > 1<<11 {
-			continue // what takes long is found by TestOK
+			continue // what takes long is found by TestGoodFilesGiveTestedPackages
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {

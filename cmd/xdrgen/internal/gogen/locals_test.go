@@ -12,9 +12,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen/gofile"
 )
 
-// TestLocals checks that no variable or parameter of generated functions can hide an imported unit:
-// the name of each, in the output for testdata/ok and the stubs, is in the list of locals.
-func TestLocals(t *testing.T) {
+// TestLocalsHideNoImport checks that no variable or parameter of generated functions can hide an
+// imported unit: the name of each, in the output for testdata/ok and the stubs, is in the list of
+// locals.
+func TestLocalsHideNoImport(t *testing.T) {
 	files, _ := filepath.Glob(okDir + "/*.x")
 	var methods ir.Methods
 	for _, w := range ir.MethodWords() {

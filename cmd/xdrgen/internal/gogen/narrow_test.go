@@ -9,9 +9,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 )
 
-// TestNarrow marks data that the text declares by C types of fewer than 32 bits, and no
-// others: the generated code keeps all bits (docs/differences.md).
-func TestNarrow(t *testing.T) {
+// TestNarrowTypesOfCAreMarked marks data that the text declares by C types of fewer than 32 bits,
+// and no others: the generated code keeps all bits (docs/differences.md).
+func TestNarrowTypesOfCAreMarked(t *testing.T) {
 	const text = "typedef unsigned short port;\ntypedef int wide;\n" +
 		"struct s { short a; /* tail */\n u_char b<4>; long c; port d; int16_t e[2]; wide f; uint32_t g; };\n"
 	file := filepath.Join(t.TempDir(), "u.x")

@@ -37,12 +37,12 @@ func nested(format string, n int) string {
 	return b.String()
 }
 
-// TestNested generates types of 40 levels. A type's code includes the code of the types in it up to
-// a limit (ADR 0005), so that the output of a few levels may grow with their square. The memory
-// that each byte of output takes to make stays the same. The packages of 14 levels, which exceed
-// the limit, pass their generated tests. Packages of 40 levels would take five times as long to
-// compile.
-func TestNested(t *testing.T) {
+// TestDeepTypesGiveBoundedCode generates types of 40 levels. A type's code includes the code of the
+// types in it up to a limit (ADR 0005), so that the output of a few levels may grow with their
+// square. The memory that each byte of output takes to make stays the same. The packages of 14
+// levels, which exceed the limit, pass their generated tests. Packages of 40 levels would take five
+// times as long to compile.
+func TestDeepTypesGiveBoundedCode(t *testing.T) {
 	mod := newModule(t)
 	for name, format := range nestings {
 		t.Run(name, func(t *testing.T) {

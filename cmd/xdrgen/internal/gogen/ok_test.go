@@ -40,10 +40,10 @@ func compile(t *testing.T, file string) (b *ir.Bind, pkg string, out []File) {
 	return r.Bind, pkg, files
 }
 
-// TestOK compares the packages generated for testdata/ok with golden files, and then builds, vets
-// and runs them with their generated tests. It also runs the generator's goroutines under the race
-// detector.
-func TestOK(t *testing.T) {
+// TestGoodFilesGiveTestedPackages compares the packages generated for testdata/ok with golden
+// files, and then builds, vets and runs them with their generated tests. It also runs the
+// generator's goroutines under the race detector.
+func TestGoodFilesGiveTestedPackages(t *testing.T) {
 	files, _ := filepath.Glob(filepath.Join(okDir, "*.x"))
 	units, _ := filepath.Glob(filepath.Join(okDir, "units/*/*.x"))
 	if files = append(files, units...); len(files) == 0 {
@@ -120,10 +120,11 @@ func (m module) add(t *testing.T, dir string, files []File) {
 }
 
 // run tests the module; go test vets what it tests. Generated tests run with -short, so they
-// corrupt only a third of the places in each input. In TestOK and in gen/ they corrupt all of them.
-// CODEC_GOARCH names another architecture to test, and CODEC_EXEC the program that runs its
-// binaries: see make test-arch. With -trimpath the build cache knows packages that did not change,
-// though their folder is another one each time. args are further arguments of go test.
+// corrupt only a third of the places in each input. In TestGoodFilesGiveTestedPackages and in gen/
+// they corrupt all of them. CODEC_GOARCH names another architecture to test, and CODEC_EXEC the
+// program that runs its binaries: see make test-arch. With -trimpath the build cache knows packages
+// that did not change, though their folder is another one each time. args are further arguments of
+// go test.
 func (m module) run(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := m.command("go", slices.Concat([]string{"test", "-vet=all", "-short"}, args, []string{"./..."})...)

@@ -106,9 +106,9 @@ func generateWith(t *testing.T, mod module, pkg string, o sema.Options, with ir.
 	mod.add(t, pkg, out)
 }
 
-// TestOptional runs the generated tests of the optional methods for types that contain themselves,
-// with values that hold themselves, and for the shapes of testdata/ok.
-func TestOptional(t *testing.T) {
+// TestOptionalMethodsPassTheirTests runs the generated tests of the optional methods for types that
+// contain themselves, with values that hold themselves, and for the shapes of testdata/ok.
+func TestOptionalMethodsPassTheirTests(t *testing.T) {
 	longRun(t, "builds packages")
 	mod := newModule(t)
 	for _, name := range []string{"recursion", "lists", "kinds", "unions", "arrays", "shapes", "discriminants", "place", "edge"} {

@@ -46,9 +46,9 @@ func TestGeneratedNamesAreToldApart(t *testing.T) {
 	}
 }
 
-// TestRefuses checks that XDR that Go cannot express is refused with a place and a proposal, and
-// not by the Go compiler.
-func TestRefuses(t *testing.T) {
+// TestTypesWithoutAGoFormAreRefused checks that XDR that Go cannot express is refused with a place
+// and a proposal, and not by the Go compiler.
+func TestTypesWithoutAGoFormAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ x, bind, want string }{
 		"too large":                      {"struct h { opaque x[4294967295]; };", "", "too large for a Go array"},
 		"optional by names alone":        {"typedef a *b; typedef b *a;", "", "no Go type"},

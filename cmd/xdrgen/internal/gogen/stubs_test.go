@@ -32,9 +32,9 @@ func stubsOf(t *testing.T, file, path string, fsys sema.FileSystem) ([]File, []d
 	return files, diags
 }
 
-// TestStubs compares the stubs for procedures of all forms with a golden file, and calls each
-// procedure over RDMA in memory.
-func TestStubs(t *testing.T) {
+// TestStubsCallEachProcedure compares the stubs for procedures of all forms with a golden file, and
+// calls each procedure over RDMA in memory.
+func TestStubsCallEachProcedure(t *testing.T) {
 	base, _ := stubsOf(t, stubsDir+"/base/base.x", "example.org/base", nil)
 	files, _ := stubsOf(t, stubsDir+"/stubs.x", "example.org/stubs", nil)
 	stub := files[len(files)-1]

@@ -36,7 +36,7 @@ func tagged(t *testing.T, text string) []string {
 	return out
 }
 
-func TestTags(t *testing.T) {
+func TestFieldsHaveTheirTags(t *testing.T) {
 	got := tagged(t, `
 typedef string name<8>;
 typedef name names<>;

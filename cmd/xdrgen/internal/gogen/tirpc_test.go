@@ -38,9 +38,9 @@ const (
 	crashes       = "libtirpc crashes on input that we refuse or take"
 )
 
-// TestTirpc holds generated code against C from rpcgen and libtirpc, over the corpus: the same
-// random values, mutated in the same ways.
-func TestTirpc(t *testing.T) {
+// TestGoAgreesWithC holds generated code against C from rpcgen and libtirpc, over the corpus: the
+// same random values, mutated in the same ways.
+func TestGoAgreesWithC(t *testing.T) {
 	needC(t)
 	againstC(t, corpusFiles(t), 10)
 }

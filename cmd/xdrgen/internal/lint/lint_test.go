@@ -55,7 +55,7 @@ func showAll(ds []diag.Diagnostic) []string {
 	return out
 }
 
-func TestRules(t *testing.T) {
+func TestEachRuleHasACase(t *testing.T) {
 	for _, tt := range cases() {
 		t.Run(tt.name, func(t *testing.T) {
 			found := check(t, tt.text, Options{Advice: true})
@@ -95,7 +95,7 @@ func TestRulesCovered(t *testing.T) {
 	}
 }
 
-func TestLevels(t *testing.T) {
+func TestLevelsChooseRules(t *testing.T) {
 	text := "enum m { A = 1 };\nstruct s { opaque d<>; };\nstruct r { s x; };\n" +
 		"program P { version V { void P_NULL(void) = 0; void P_PUT(m) = 1; r P_GET(void) = 2; } = 1; } = 0x20000001;\n"
 	disable, err := ParseRules([]string{"unbounded-data"})
@@ -145,8 +145,8 @@ func FuzzIgnores(f *testing.F) {
 	})
 }
 
-// TestCorpus lints every interface file that compiles on its own.
-func TestCorpus(t *testing.T) {
+// TestCorpusIsLinted lints every interface file that compiles on its own.
+func TestCorpusIsLinted(t *testing.T) {
 	dir := corpus.Dir(t)
 	f, err := os.Open(filepath.Join(dir, "MANIFEST.tsv"))
 	if err != nil {

@@ -41,9 +41,9 @@ func text(shape string, n int, reverse bool) string {
 	return b.String()
 }
 
-// TestGrowth makes plans of n and 4n types. The cost and the size of the plan must not grow
-// faster than the input.
-func TestGrowth(t *testing.T) {
+// TestPlansGrowWithTheInput makes plans of n and 4n types. The cost and the size of the plan must
+// not grow faster than the input.
+func TestPlansGrowWithTheInput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("to measure every shape at two sizes takes seconds")
 	}
@@ -66,8 +66,9 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// TestNested plans types nested 40 levels deep, which hold each other in 2^40 ways.
-func TestNested(t *testing.T) {
+// TestDeepTypesArePlannedInTime plans types nested 40 levels deep, which hold each other in 2^40
+// ways.
+func TestDeepTypesArePlannedInTime(t *testing.T) {
 	for name, shape := range shapes {
 		t.Run(name, func(t *testing.T) {
 			ten := planned(t, text(shape, 10, false), "").String()
@@ -79,8 +80,8 @@ func TestNested(t *testing.T) {
 	}
 }
 
-// TestWild makes plans of random interfaces.
-func TestWild(t *testing.T) {
+// TestRandomInterfacesHavePlans makes plans of random interfaces.
+func TestRandomInterfacesHavePlans(t *testing.T) {
 	for seed := range uint64(60) {
 		x := wild.Schema(seed, false)
 		r := compile(t, x, "")

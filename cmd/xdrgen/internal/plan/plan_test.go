@@ -33,7 +33,7 @@ func planned(t *testing.T, text, sidecar string) *plan.Plan {
 	return plan.Make(r.Unit, r.Bind)
 }
 
-func TestMake(t *testing.T) {
+func TestPlansOfAllShapes(t *testing.T) {
 	for _, tt := range makeTests {
 		t.Run(tt.name, func(t *testing.T) {
 			got := planned(t, tt.text, tt.sidecar).String()
@@ -44,8 +44,9 @@ func TestMake(t *testing.T) {
 	}
 }
 
-// TestMethods checks that an alias has the methods of the type that it names.
-func TestMethods(t *testing.T) {
+// TestAliasesHaveTheMethodsOfTheirType checks that an alias has the methods of the type that it
+// names.
+func TestAliasesHaveTheMethodsOfTheirType(t *testing.T) {
 	p := planned(t, `struct s { int a; }; typedef s one; typedef one two; typedef int number;
 		typedef number three; struct tree { tree *l; int v; }; typedef tree *treep;`, "")
 	want := map[string]string{"s": "s", "one": "s", "two": "s", "number": "number", "three": "number", "tree": "tree", "treep": "treep"}
@@ -56,8 +57,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestMemory checks the memory of Go values on a 64-bit machine.
-func TestMemory(t *testing.T) {
+// TestMemoryOfGoValues checks the memory of Go values on a 64-bit machine.
+func TestMemoryOfGoValues(t *testing.T) {
 	tests := []struct {
 		field string
 		want  int
@@ -93,8 +94,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestStops checks the places at which a scan of a message stops.
-func TestStops(t *testing.T) {
+// TestScansStopAtTheRightPlaces checks the places at which a scan of a message stops.
+func TestScansStopAtTheRightPlaces(t *testing.T) {
 	p := planned(t, `struct node { int v; node *next; }; struct in { int n; int a<>; };
 		union u switch (bool b) { case TRUE: in i; case FALSE: node *l; };
 		struct top { in one; u two; in *three; opaque none<>;

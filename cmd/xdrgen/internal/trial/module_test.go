@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestFaults(t *testing.T) {
+func TestFaultsOfModulesAreReported(t *testing.T) {
 	output := strings.Join([]string{
 		"# example.org/p1",
 		"# [example.org/p1]",
@@ -36,7 +36,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-func TestRoot(t *testing.T) {
+func TestRootMustHaveTheRuntime(t *testing.T) {
 	root, err := Root(".")
 	if err != nil {
 		t.Fatal(err)

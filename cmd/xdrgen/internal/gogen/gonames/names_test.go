@@ -54,7 +54,7 @@ func namesOf(t *testing.T, x, bind string) []string {
 	return out
 }
 
-func TestNames(t *testing.T) {
+func TestDeclarationsHaveGoNames(t *testing.T) {
 	for name, c := range map[string]struct{ x, bind, want string }{
 		"enumerators": {
 			"enum auth_stat { AUTH_OK = 0, AUTH_TOOWEAK = 1 };", "",
@@ -141,9 +141,9 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestFields checks the names of fields: a word that all have is dropped if it repeats the type's
-// name.
-func TestFields(t *testing.T) {
+// TestFieldsHaveGoNames checks the names of fields: a word that all have is dropped if it repeats
+// the type's name.
+func TestFieldsHaveGoNames(t *testing.T) {
 	for name, c := range map[string]struct{ x, bind, want string }{
 		"initials of the type":     {"struct CREATE_SESSION4args { int csa_flags; int csa_client_id; };", "", "Flags ClientID"},
 		"letters of the type":      {"struct rstat_timeval { int tv_sec; int tv_usec; };", "", "Sec Usec"},
@@ -228,8 +228,8 @@ func goNames(t *testing.T, x string) []ir.Rename {
 	return Renames(unitOf(t, x, ""))
 }
 
-// TestRenames renames each kind of name, and reads the reasons.
-func TestRenames(t *testing.T) {
+// TestRenamesHoldForEachKind renames each kind of name, and reads the reasons.
+func TestRenamesHoldForEachKind(t *testing.T) {
 	const x = "const MAX = 4; enum kind { KIND_A = 0, KIND_B = 1 }; struct item { int id; }; struct list { int v; list *next; };\n" +
 		"union u switch (kind k) { case KIND_A: int arm; default: void; }; typedef int count;\n" +
 		"program PROG { version VERS { void GET(void) = 1; } = 1; } = 9;"
@@ -254,8 +254,8 @@ func TestRenames(t *testing.T) {
 	}
 }
 
-// TestReasons reads why names are as they are.
-func TestReasons(t *testing.T) {
+// TestNamesHaveReasons reads why names are as they are.
+func TestNamesHaveReasons(t *testing.T) {
 	u, b := unitOf(t, "const LOG = 1; struct log { int lg_id; int lg_string; }; struct log_t { int a; }; enum snap { SNAP_X_A = 0, SNAP_X_B = 1 };\n"+
 		"struct snap_a { int c; }; program P { version V { void GET(void) = 0; } = 1; version P_V { void GET(void) = 0; } = 2; } = 7;\n"+
 		"program Q { version V { void GET(void) = 0; } = 1; } = 8;", "")

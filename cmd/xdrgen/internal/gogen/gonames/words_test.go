@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestCamel(t *testing.T) {
+func TestWordsBecomeCamelCase(t *testing.T) {
 	for in, want := range map[string]string{
 		"nfs_fh4":           "NFSFH4",
 		"NFS3_FHSIZE":       "NFS3Fhsize",
@@ -43,8 +43,8 @@ func TestCamel(t *testing.T) {
 	}
 }
 
-// TestOwn checks the words that follow the owner's name.
-func TestOwn(t *testing.T) {
+// TestWordsAfterTheOwner checks the words that follow the owner's name.
+func TestWordsAfterTheOwner(t *testing.T) {
 	for name, c := range map[string]struct{ owner, names, want string }{
 		"the owner's first word":    {"auth_stat", "AUTH_OK AUTH_TOOWEAK RPCSEC_GSS_CTXPROBLEM", "OK Tooweak RpcsecGSSCtxproblem"},
 		"shared by all":             {"open_claim_type4", "CLAIM_NULL CLAIM_FH", "Null FH"},
