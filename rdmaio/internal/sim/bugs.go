@@ -44,6 +44,10 @@ type Bugs struct {
 	// NoTickets is a bug of servers: a handler starts before there is memory for its reply.
 	NoTickets bool
 
+	// CutEarly is a bug of the extension: an end posts smaller Receives before its peer keeps to
+	// them.
+	CutEarly bool
+
 	// Deaf is a bug of providers: no end notices that its peer has vanished.
 	Deaf bool
 }

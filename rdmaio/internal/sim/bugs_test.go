@@ -20,6 +20,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	cached := func(d *draw) { d.cache = true }
 	late := func(d *draw) { d.cache, d.rate[Vanish], d.rate[Drop] = true, 0.002, 0 }
 	cut := func(d *draw) { d.rate[Break], d.rate[CloseClient], d.rate[CloseServer] = 0.02, 0, 0 }
+	often := func(d *draw) { d.rate[Extend] = 0.05 }
 	busy := func(d *draw) {
 		d.limited, d.rate[Slow], d.rules.connections, d.credits[0], d.limits[1] = true, 0.9, 3, 8, 8
 	}
@@ -32,6 +33,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{"a client makes a refused Call again", Bugs{Stubborn: true}, 20, nil, "was refused 2 times"},
 		{"a client does not wait through the pause after a loss", Bugs{ForgetLoss: true}, 60, nil, "is not made again after a loss"},
 		{"a server starts handlers without memory for their replies", Bugs{NoTickets: true}, 20, busy, "its limit is"},
+		{"an end posts smaller Receives before its peer keeps to them", Bugs{CutEarly: true}, 40, often, "to a Receive of"},
 		{"a provider does not notice that its peer has vanished", Bugs{Deaf: true}, 20, late, "is up when the client has closed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -34,12 +34,13 @@ const (
 	Vanish                   // the network carries nothing any more, and each end notices late
 	NoDial                   // an attempt to connect fails
 	LateTimer                // a timer fires late
+	Extend                   // an end of version 2 changes the size of its Receives
 	Faults                   // number of kinds
 )
 
 var faultNames = [Faults]string{
 	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
-	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer",
+	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend",
 }
 
 // String returns the name of the fault.
@@ -70,6 +71,7 @@ type Result struct {
 	FromCache int            // Calls answered from a reply cache
 	Probes    int            // connections probed for a cache
 	Again     int            // Calls that a cache has held back and served later
+	Others    int            // messages of the extension
 	Waited    int            // Calls that waited for memory of the server
 	Held      int            // the largest memory of the server for Calls and replies
 	Client    machine.Stats  // of the client's connections
@@ -170,6 +172,7 @@ func newDraw(r *rand.Rand) draw {
 	}
 	d.lends = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	d.rules = newRules(r)
+	d.rate[Extend] /= 4
 	d.limited = r.IntN(3) == 0
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {

@@ -32,6 +32,7 @@ type end struct {
 	calls    int   // that this side makes at a time at most
 	credits  int   // after the last step
 	conn     conn
+	ext      extension
 	heard    bool // a message was received
 	account  account
 	account2 account2
@@ -91,6 +92,7 @@ func (w *world) newEnd(l *link, i int) *end {
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
 		},
 	}
+	e.ext = extension{e: e}
 	e.conn = conn{e: e, done: make(chan struct{})}
 	cfg := engine.Config{
 		Role: engine.Role(i), Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
@@ -146,6 +148,12 @@ func (e *end) step(events ...engine.Event) {
 	}
 	if n := f.WantBuffers; n > 0 {
 		e.w.after(e.w.soon(), e.name+" gets send buffers", func() { e.growSendBuffers(n) })
+	}
+	for i := range f.Others {
+		e.ext.receive(&f.Others[i])
+	}
+	if n := f.Resized; n > 0 {
+		e.w.after(0, e.name+" has larger Receives", func() { e.ext.resized(n) })
 	}
 	for _, q := range f.Assemble {
 		e.requests[q] = false

@@ -99,6 +99,9 @@ func (e *end) move() {
 			e.complete(verbs.WC{WRID: s.wr.WRID, Opcode: op})
 		}
 		e.move()
+		if e.w.chance(Extend) {
+			e.w.after(0, e.name+" extends", e.ext.begin)
+		}
 		if e.w.chance(Resize) {
 			e.w.after(0, "resize", l.resize)
 		}

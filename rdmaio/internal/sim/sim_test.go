@@ -24,7 +24,7 @@ func TestSeeds(t *testing.T) {
 		}
 	}
 	var fired [Faults]int
-	outcomes, links, events, fromCache, again, waited, probes, most := make(map[string]int), 0, 0, 0, 0, 0, 0, 0
+	outcomes, links, events, fromCache, again, waited, others, probes, most := make(map[string]int), 0, 0, 0, 0, 0, 0, 0, 0
 	var clients machine.Stats
 	var seen versionsSeen
 	for s := *seed; s < *seed+uint64(n); s++ {
@@ -42,6 +42,7 @@ func TestSeeds(t *testing.T) {
 		events += r.Events
 		fromCache += r.FromCache
 		again += r.Again
+		others += r.Others
 		waited += r.Waited
 		probes += r.Probes
 		most = max(most, r.Most)
@@ -55,7 +56,7 @@ func TestSeeds(t *testing.T) {
 	}
 	seen.report(t, n)
 	for what, k := range map[string]int{
-		"Calls answered from a reply cache": fromCache, "Calls that a reply cache held back": again, "connections that it probed": probes, "Calls that waited for the server's memory": waited,
+		"Calls answered from a reply cache": fromCache, "Calls that a reply cache held back": again, "connections that it probed": probes, "messages of the extension": others, "Calls that waited for the server's memory": waited,
 		"connections dropped because they were stuck": int(clients.Stuck), "connections dropped because they were idle": int(clients.IdleCloses),
 		"Calls that waited for a connection with room": int(clients.Delayed), "runs with several connections at a time": most - 1,
 	} {

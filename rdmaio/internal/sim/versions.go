@@ -93,7 +93,7 @@ func (v *versions) of(i int, d *draw) (list []protocol.Version) {
 			list = append(list, new(v1.Version))
 			continue
 		}
-		list = append(list, v2.New(v2.Config{Dialed: i == 0, Own: v.own[i], Invalidate: d.own[i].RemoteInvalidate}))
+		list = append(list, v2.New(v2.Config{Dialed: i == 0, Own: v.own[i], Invalidate: d.own[i].RemoteInvalidate, Types: types}))
 	}
 	return list
 }

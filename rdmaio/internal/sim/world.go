@@ -59,6 +59,7 @@ type tally struct {
 	most     int // connections at a time
 	again    int // Calls that a cache has held back
 	probes   int // connections that a cache has probed
+	others   int // messages of the extension
 	parts    int // messages that were parts of continued ones
 	cutParts int // of these, Calls that were cancelled before the last
 	cutOff   int // continued messages without a last part
@@ -113,7 +114,7 @@ func (w *world) result() Result {
 	r := Result{
 		Trace: hex.EncodeToString(w.trace.Sum(nil)), Events: w.events, Failures: w.failures,
 		Fired: t.fired, Outcomes: t.outcomes, Time: w.now, Links: t.links, Most: t.most,
-		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Client: w.redial.machine.Stats(),
+		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Others: t.others, Client: w.redial.machine.Stats(),
 		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
 		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff,
 	}
@@ -339,6 +340,9 @@ func (w *world) close() {
 		}
 		if s := e.eng.Stats(); s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.port.rq) != s.PostedRecvs {
 			w.fail("%s: %+v with nothing to do, %d Receives posted", e.name, s, len(e.port.rq))
+		}
+		if e.ext.asked != 0 {
+			w.fail("%s has no answer to message %d of the extension", e.name, e.ext.sent)
 		}
 		if e.account2.out.open {
 			w.fail("%s has not sent all parts of %#x", e.name, e.account2.out.xid)
