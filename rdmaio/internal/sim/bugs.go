@@ -48,6 +48,9 @@ type Bugs struct {
 	// them.
 	CutEarly bool
 
+	// KeepKey is a bug of clients: a region on demand is given back while its key is valid.
+	KeepKey bool
+
 	// Deaf is a bug of providers: no end notices that its peer has vanished.
 	Deaf bool
 }

@@ -34,6 +34,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{"a client does not wait through the pause after a loss", Bugs{ForgetLoss: true}, 60, nil, "is not made again after a loss"},
 		{"a server starts handlers without memory for their replies", Bugs{NoTickets: true}, 20, busy, "its limit is"},
 		{"an end posts smaller Receives before its peer keeps to them", Bugs{CutEarly: true}, 40, often, "to a Receive of"},
+		{"a client gives back memory whose key is valid", Bugs{KeepKey: true}, 40, nil, "is live at the end"},
 		{"a provider does not notice that its peer has vanished", Bugs{Deaf: true}, 20, late, "is up when the client has closed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,12 +35,13 @@ const (
 	NoDial                   // an attempt to connect fails
 	LateTimer                // a timer fires late
 	Extend                   // an end of version 2 changes the size of its Receives
+	NoRegister               // a registration fails
 	Faults                   // number of kinds
 )
 
 var faultNames = [Faults]string{
 	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
-	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend",
+	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend", "no-register",
 }
 
 // String returns the name of the fault.
@@ -104,7 +105,8 @@ type draw struct {
 	legacy        bool    // both do, so replies may have read chunks
 	lends         [2]bool // the side's provider lends the memory of its Receives
 	rules         rules
-	limited       bool // the server's memory for Calls and replies has a limit
+	onDemand      [2]bool // the side's device has memory on demand
+	limited       bool    // the server's memory for Calls and replies has a limit
 }
 
 // rules are the choices for the client's connections.
@@ -174,6 +176,7 @@ func newDraw(r *rand.Rand) draw {
 	d.rules = newRules(r)
 	d.rate[Extend] /= 4
 	d.limited = r.IntN(3) == 0
+	d.onDemand = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {
 		d.reverseChunks = false // an RDMA_NOMSG with read chunks could be either

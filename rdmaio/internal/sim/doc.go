@@ -45,11 +45,16 @@
 // reports anything proves nothing either: Bugs has mistakes that a run can have, and a test finds
 // each of them within a number of seeds.
 //
+// With version 2 the ends send messages of an extension, which arrive in order, and agree by them
+// on other sizes of Receives. The memory for a long reply may come from the product's pool when the
+// server first writes (internal/mrpool). Registrations may fail.
+//
 // These parts of the product do not run here: the goroutines of the driver, a caller that reads
-// from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They wait
-// for asynchronous Calls. Neither do extensions, host authentication, memory on demand
-// (verbs.OnDemand), a Call whose shape the peer has refused (rdmaio/resend.go), and the memory of
-// versions. The tests of these packages cover them.
+// from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They stay
+// outside until Calls are asynchronous. Neither do host authentication, a Call whose shape the peer
+// has refused (rdmaio/resend.go), the memory of versions, and a server's limits of connections. The
+// tests of these packages cover them. Package rdmaio/internal/test/histories checks executions over
+// every carrier, with goroutines and sockets.
 //
 // A trace is the same for the same seed and the same source. It changes whenever the engine posts
 // other requests, and whenever the simulation makes other random choices, as with a new fault, a

@@ -33,7 +33,8 @@ type end struct {
 	credits  int   // after the last step
 	conn     conn
 	ext      extension
-	heard    bool // a message was received
+	domain   *domain // nil: the device has no memory on demand
+	heard    bool    // a message was received
 	account  account
 	account2 account2
 
@@ -93,6 +94,9 @@ func (w *world) newEnd(l *link, i int) *end {
 		},
 	}
 	e.ext = extension{e: e}
+	if d.onDemand[i] {
+		e.domain = newDomain(&e.mem)
+	}
 	e.conn = conn{e: e, done: make(chan struct{})}
 	cfg := engine.Config{
 		Role: engine.Role(i), Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,

@@ -48,8 +48,10 @@ func (m *memory) at(key uint32, addr uint64, n int, access verbs.Access) ([]byte
 		m.w.fail("%v: key %#x is used after it was invalidated", m.name, key)
 	case r.access&access == 0:
 		m.w.fail("%v: key %#x is used for %v, its rights are %v", m.name, key, access, r.access)
-	case addr < r.addr || addr-r.addr > uint64(len(r.bytes)) || uint64(n) > uint64(len(r.bytes))-(addr-r.addr):
+	case addr < r.addr || addr-r.addr > r.length() || uint64(n) > r.length()-(addr-r.addr):
 		m.w.fail("%v: key %#x is used outside of its memory", m.name, key)
+	case r.provide != nil && !r.fill():
+		m.w.note("no memory for %#x", key)
 	default:
 		from := addr - r.addr
 		return r.bytes[from : from+uint64(n)], true

@@ -12,8 +12,23 @@ type region struct {
 	addr               uint64
 	access             verbs.Access
 	live               bool
-	named              uint32 // XID of the Call that names the key; 0: none
-	cancelled          bool   // its Call was cancelled: a late access of the peer is allowed
+	named              uint32                 // XID of the Call that names the key; 0: none
+	size               int                    // with provide
+	provide            func() ([]byte, error) // memory when the peer first writes; nil: it is there
+	cancelled          bool                   // its Call was cancelled: a late access of the peer is allowed
+}
+
+// length returns the size of the region.
+func (r *region) length() uint64 { return uint64(max(len(r.bytes), r.size)) }
+
+// fill gives a region its memory, and reports whether there is some.
+func (r *region) fill() bool {
+	b, err := r.provide()
+	if err == nil {
+		copy(b, poisoned(len(b)))
+		r.bytes, r.provide = b, nil
+	}
+	return err == nil
 }
 
 // poison fills all memory before it is used. It must never be sent or read.

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -54,9 +55,10 @@ type attempt struct {
 	regions      []*region
 	results      [][]byte
 	reply        []byte
-	lent         []byte        // memory of a continued Call
-	result       uint64        // the execution that the reply comes from
-	since        time.Duration // when it began
+	demand       *mrpool.Region // for the reply, without memory before it comes
+	lent         []byte         // memory of a continued Call
+	result       uint64         // the execution that the reply comes from
+	since        time.Duration  // when it began
 	posted       bool
 	byReadChunks bool // its reply has read chunks
 }
@@ -187,7 +189,7 @@ func segments(tag uint64, i, n int) int {
 func (e *end) split(r *region, k int, each func(header.Segment)) {
 	at := 0
 	for i := range k {
-		n := len(r.bytes) - at
+		n := int(r.length()) - at
 		if left := k - 1 - i; left > 0 {
 			n = 1 + e.w.rng.IntN(n-left)
 		}
@@ -197,7 +199,7 @@ func (e *end) split(r *region, k int, each func(header.Segment)) {
 }
 
 // issue begins a try: it gives the message a random shape, and new memory with new keys.
-func (p *rpc) issue(e *end) {
+func (p *rpc) issue(e *end) error {
 	w := e.w
 	p.tries++
 	p.end, p.posted, p.byReadChunks, p.since = e, true, false, w.now
@@ -220,8 +222,18 @@ func (p *rpc) issue(e *end) {
 		e.split(r, segments(p.tag, i, n), func(s header.Segment) { l.Writes[i] = append(l.Writes[i], s) })
 	}
 	if p.chunk > 0 {
-		r := place(p.chunk)
-		p.reply, l.HasReply = r.bytes, true
+		var r *region
+		if e.domain == nil {
+			r = place(p.chunk)
+			p.reply = r.bytes
+		} else {
+			var err error
+			if r, err = p.onDemand(e, p.chunk); err != nil {
+				return err
+			}
+			p.regions = append(p.regions, r)
+		}
+		l.HasReply = true
 		e.split(r, segments(p.tag, 9, p.chunk), func(s header.Segment) { l.Reply = append(l.Reply, s) })
 	}
 	read := func(position int, data []byte) {
@@ -233,13 +245,13 @@ func (p *rpc) issue(e *end) {
 	}
 	if w.versions.is2() {
 		p.issue2(e, read)
-		return
+		return p.registered(w)
 	}
 	room := e.link.inline[e.i] - header.PrefixSize
 	whole := len(p.msg)+l.Size() <= room
 	if whole && w.rng.IntN(2) == 0 || p.from == 1 && !w.draw.reverseChunks {
 		p.call.Payload = append(p.call.Payload, p.msg)
-		return
+		return p.registered(w)
 	}
 	rest := without(p.msg, p.cut)
 	p.call.Long = len(rest)+l.Size()+24*3*len(p.cut) > room
@@ -250,6 +262,26 @@ func (p *rpc) issue(e *end) {
 	}
 	for _, c := range p.cut {
 		read(c.at, p.msg[c.at:c.at+c.n])
+	}
+	return p.registered(w)
+}
+
+// registered returns an error if one of the registrations of a try fails.
+func (p *rpc) registered(w *world) error {
+	if len(p.regions) > 0 && w.chance(NoRegister) {
+		return errRegister
+	}
+	return nil
+}
+
+// withdraw takes back what a try that is not sent has registered.
+func (p *rpc) withdraw() {
+	p.posted = false
+	if p.demand != nil {
+		p.collect(0)
+	}
+	for _, r := range p.regions {
+		r.live = false
 	}
 }
 

@@ -71,7 +71,7 @@ func TestSeeds(t *testing.T) {
 			t.Errorf("%v never happened: the run proves nothing about it", Fault(f))
 		}
 	}
-	for _, how := range []string{"ok", "ok by read chunks", "no memory for the reply", "cancelled", "refused", "no version"} {
+	for _, how := range []string{"ok", "ok by read chunks", "no memory for the reply", "no memory for the Call", "cancelled", "refused", "no version"} {
 		if outcomes[how] == 0 && n >= 60 {
 			t.Errorf("no RPC ended as %q", how)
 		}

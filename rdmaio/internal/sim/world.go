@@ -200,7 +200,12 @@ func (w *world) start(p *rpc, e *end) {
 		w.finish(p, p.givenUp)
 		return
 	}
-	p.issue(e)
+	if err := p.issue(e); err != nil {
+		p.withdraw()
+		w.release(p, e)
+		w.finish(p, "no memory for the Call")
+		return
+	}
 	w.note("%s: RPC %d, try %d", e.name, p.tag, p.tries)
 	w.log.tried(p, e)
 	e.step(engine.Event{Kind: engine.EventCall, Call: &p.call})
@@ -251,11 +256,16 @@ func (w *world) done(e *end, p *rpc) {
 		copy(b, poisoned(len(b)))
 		w.calls.returned = append(w.calls.returned, b)
 	}
+	live := p.demand != nil && p.demand.MemoryRegion.(*object).r.live
 	for _, r := range p.regions {
 		if !r.live && c.Reply != nil && r.key != c.InvalidatedKey {
 			w.fail("RPC %d: key %#x was invalidated by the peer, and the Call does not report it", p.tag, r.key)
 		}
 		r.live, r.cancelled = false, p.givenUp != "" && c.Sent
+	}
+	if p.demand != nil {
+		p.demand.MemoryRegion.(*object).r.live = live
+		p.collect(c.LongReply)
 	}
 	var peer *engine.PeerError
 	var size *engine.SizeError
@@ -369,6 +379,9 @@ func (w *world) verdict() {
 		}
 		if e.account2.out.open {
 			w.tally.cutOff++
+		}
+		if e.domain != nil {
+			e.domain.verdict()
 		}
 		e.mem.verdict()
 	}
