@@ -51,7 +51,7 @@ func (d *domain) RegisterMemory(buf []byte, _ verbs.Access) (verbs.MemoryRegion,
 	return &object{m: d.m, bytes: buf}, nil
 }
 
-// verdict closes the pool. Nothing of it may be in use.
+// verdict closes the pool. No region or buffer may be in use.
 func (d *domain) verdict() {
 	if err := d.pool.Close(); err != nil || d.allocs != 0 {
 		d.m.w.fail("%s closes its pool: %v, and has %d allocations", d.m.name, err, d.allocs)

@@ -71,7 +71,7 @@ func (x *extension) resized(n int) {
 	}
 }
 
-// stream is the name of the stream of messages from an end, for the log.
+// stream names the direction from an end, for the log.
 func (e *end) stream() string { return fmt.Sprintf("%s to %s", e.name, e.peer.name) }
 
 // send sends a message.

@@ -14,8 +14,8 @@ type region struct {
 	live               bool
 	named              uint32                 // XID of the Call that names the key; 0: none
 	size               int                    // with provide
-	provide            func() ([]byte, error) // memory when the peer first writes; nil: it is there
-	cancelled          bool                   // its Call was cancelled: a late access of the peer is allowed
+	provide            func() ([]byte, error) // memory for the first write; nil: it is there
+	cancelled          bool                   // its Call was cancelled: the peer may be late
 }
 
 // length returns the size of the region.

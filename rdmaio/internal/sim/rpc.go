@@ -266,7 +266,7 @@ func (p *rpc) issue(e *end) error {
 	return p.registered(w)
 }
 
-// registered returns an error if one of the registrations of a try fails.
+// registered returns an error if the try could not register all memory.
 func (p *rpc) registered(w *world) error {
 	if len(p.regions) > 0 && w.chance(NoRegister) {
 		return errRegister
