@@ -106,7 +106,8 @@ type Config struct {
 	// process with one server, whose handlers keep nothing, is meant to stay below 1.5 times
 	// MaxMemory and 32 MiB, with the garbage collector's default (GOGC). Not counted are memory
 	// that handlers take for themselves, and the messages that Credits and InlineRecv allow for
-	// each connection.
+	// each connection. Replies should not be longer than an eighth of MaxMemory, because a reply
+	// takes several times its size while it is encoded.
 	//
 	// So only two thirds of MaxMemory are given out: the rest is garbage. Half of these two thirds
 	// is a reserve for replies without a bound (oncrpc.Bounder): only so many of their handlers run

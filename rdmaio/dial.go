@@ -92,6 +92,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c.pool = mrpool.New(c.pd, mrpool.Config{
 		Heap: dev.Attributes().HeapMemory, KeepIdle: 2 * credits, KeepBytes: keepBytes(),
 		KeepPeak: role == engine.Requester, // at a responder the peer decides, see ADR 0073
+		Keep:     with.keep,
 	})
 	if c.driver, err = driver.New(dev, c.pd, owner{c}, recvs, set.SendQueue, max(1, 2*set.calls)); err != nil {
 		return nil, err

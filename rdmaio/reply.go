@@ -36,10 +36,9 @@ func (r *request) Reply(m Message, done func(error)) {
 		}
 		r.failed = err // also if it was not recorded
 		r.req.Answer.Refuse = refuse
-		size = 0
 	}
 	r.ticket.Reply(size)
-	if size >= longReply {
+	if size >= longReply && r.req.Answer.Refuse.Code == 0 {
 		r.unread = size
 		r.host.conn.answerer.unread.begin(size)
 	}

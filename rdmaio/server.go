@@ -67,6 +67,7 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 	s.shared.places.Most, s.shared.memory.Relief = set.MaxHandlers, s.relieve
 	if set.MaxMemory > 0 {
 		s.shared.memory.Most, s.shared.memory.Reply = max(1, set.MaxMemory/3*2), min(largestMessage, max(1, set.MaxMemory/3))
+		s.shared.unused.Most = max(1, set.MaxMemory/8)
 	}
 	s.wg.Add(1)
 	go s.accept(run)

@@ -176,7 +176,7 @@ const spare = 4 << 10
 
 // Reply is called with the size of the reply, before it is queued. It gives back what the Ticket
 // has beyond that, unless it is little. Where Admit was not called, or with too low a bound, it
-// takes what lacks without asking.
+// takes what lacks without asking, of the reserve if the share has too little.
 func (t *Ticket) Reply(n int) {
 	more := t.reply - n
 	if t.bounded && more >= 0 && more <= spare {
@@ -184,17 +184,15 @@ func (t *Ticket) Reply(n int) {
 	}
 	b := t.share.budget
 	b.mu.Lock()
-	had := t.place.in != nil
 	t.leave()
 	switch {
 	case more >= 0:
 		t.share.give(more)
 	case t.share.take(-more):
-	case had:
+	default:
+		t.share.give(t.reply)
 		t.excess = true
 		b.excess += int64(n)
-	default:
-		t.share.give(more)
 	}
 	t.reply = n
 	b.wake()

@@ -58,6 +58,9 @@ type Config struct {
 	// KeepPeak keeps more than KeepBytes for a second or two after as many were in use, so that a
 	// load which needs them does not allocate them again and again.
 	KeepPeak bool
+	// Keep, unless it is nil, is asked before n more bytes are kept, and called with -n when they
+	// are kept no more. It must not block.
+	Keep func(n int) bool
 }
 
 // Pool has the regions and buffers of one protection domain.
@@ -98,7 +101,7 @@ type Stats struct {
 
 // New returns a Pool over a protection domain, which must outlive it.
 func New(pd verbs.ProtectionDomain, cfg Config) *Pool {
-	p := &Pool{pd: pd, cfg: cfg}
+	p := &Pool{pd: pd, cfg: cfg, kept: shelf{may: cfg.Keep}}
 	p.inPlace.Store(!cfg.Heap)
 	return p
 }
@@ -367,8 +370,7 @@ func (p *Pool) put(b *Buffer, keep bool) error {
 	p.inUse--
 	size := uint64(len(b.mem))
 	p.usage.used -= size
-	if keep && !p.closed && b.class > 0 && p.kept.count(b.class) < p.cfg.KeepIdle && p.kept.bytes+size <= p.usage.mayKeep(&p.cfg) {
-		p.kept.put(b)
+	if keep && !p.closed && b.class > 0 && p.kept.count(b.class) < p.cfg.KeepIdle && p.kept.bytes+size <= p.usage.mayKeep(&p.cfg) && p.kept.put(b) {
 		p.watch()
 		p.mu.Unlock()
 		return nil

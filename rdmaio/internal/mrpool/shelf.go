@@ -4,6 +4,7 @@ package mrpool
 type shelf struct {
 	buffers *[classes + 1][]*Buffer // by class; nil if the shelf is empty
 	bytes   uint64                  // in them
+	may     func(n int) bool        // Config.Keep
 }
 
 // count returns how many buffers of this class are kept.
@@ -14,13 +15,17 @@ func (s *shelf) count(class int) int {
 	return len(s.buffers[class])
 }
 
-// put adds a buffer.
-func (s *shelf) put(b *Buffer) {
+// put adds a buffer, unless Config.Keep does not let it, and reports whether it did.
+func (s *shelf) put(b *Buffer) bool {
+	if s.may != nil && !s.may(len(b.mem)) {
+		return false
+	}
 	if s.buffers == nil {
 		s.buffers = new([classes + 1][]*Buffer)
 	}
 	s.buffers[b.class] = append(s.buffers[b.class], b)
 	s.bytes += uint64(len(b.mem))
+	return true
 }
 
 // take removes and returns the buffer of a class that was put last, or nil.
@@ -33,6 +38,9 @@ func (s *shelf) take(class int) *Buffer {
 	s.buffers[class][k-1] = nil
 	s.buffers[class] = s.buffers[class][:k-1]
 	s.bytes -= uint64(len(b.mem))
+	if s.may != nil {
+		s.may(-len(b.mem))
+	}
 	return b
 }
 
