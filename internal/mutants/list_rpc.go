@@ -60,6 +60,7 @@ var rpcMutants = []mutant{
 	{"a principal is known by its host", "runtime/oncrpc/replycache/client.go", "ok := r.Responder.(oncrpc.Authenticated); ok {", "ok := r.Responder.(oncrpc.Authenticated); ok && false {", replycacheTests},
 	{"sockets of a host are one client over UDP", "runtime/oncrpc/replycache/client.go", "		client = conn.RemoteAddr() // a client", "		_ = conn.RemoteAddr() // a client", replycacheTests},
 	{"a probe leaves the limit of unacknowledged data", "internal/deadpeer/deadpeer.go", "	if limit < watch {", "	if false {", tcpTests},
+	{"a reply becomes too old while its Call is held back", "runtime/oncrpc/replycache/cache.go", "		c.keepUntil(key, until)\n", "", []string{"internal/pairs"}},
 	// Idle connections of a server.
 	{"a connection in use is idle", "runtime/oncrpc/tcp/idle.go", "!s.draining && s.requests == 0 && !c.ready", "!s.draining && !c.ready", tcpTests},
 	{"a connection that may be called is idle", "runtime/oncrpc/tcp/idle.go", "s.requests == 0 && !c.ready.Load() && ", "s.requests == 0 && ", tcpTests},

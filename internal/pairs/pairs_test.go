@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/pairs"
@@ -50,16 +51,78 @@ func closes(t *testing.T, c interface{ Close() error }) {
 // Within a process, in a bubble of package synctest.
 func TestDefaultsFitOverMem(t *testing.T) {
 	pairs.Run(t, pairs.Carrier{New: overTCP, Calls: calls, Around: inBubble, Few: testing.Short(), Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
-		n, err := mem.NewNetwork(replycache.New(h, e.Server[1].(*replycache.Config)), &mem.NetworkConfig{Server: e.Server[0].(*tcp.Config)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		closes(t, n)
-		cfg, conn := e.Client[0].(*tcp.ClientConfig), e.Client[1].(*tcp.Config)
-		conn.ReverseHandler, cfg.Conn = reverse, conn
-		c, err := n.NewClient(cfg)
-		return client(t, c, err)
+		return overMem(t, e, h, reverse, nil)
 	}})
+}
+
+// overMem opens a network within the process, with faults.
+func overMem(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler, fault func(mem.Record) mem.Fault) (oncrpc.Carrier, func() pairs.Counts) {
+	n, err := mem.NewNetwork(replycache.New(h, e.Server[1].(*replycache.Config)), &mem.NetworkConfig{Server: e.Server[0].(*tcp.Config), Fault: fault})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closes(t, n)
+	cfg, conn := e.Client[0].(*tcp.ClientConfig), e.Client[1].(*tcp.Config)
+	conn.ReverseHandler, cfg.Conn = reverse, conn
+	c, err := n.NewClient(cfg)
+	return client(t, c, err)
+}
+
+// No time-out of either end breaks a connection whose handlers take ten minutes, at both ends, or
+// that is not used for twenty. Of several connections, the server closes those that it was not
+// allowed to call on.
+func TestTimesFitSlowHandlers(t *testing.T) {
+	const pause = 10 * time.Minute
+	t.Run("mem", func(t *testing.T) {
+		pairs.Run(t, pairs.Carrier{
+			New: overTCP, Calls: 6, Pause: pause, Around: inBubble, Skip: []string{"tcp.ClientConfig.Connections"},
+			Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+				return overMem(t, e, h, reverse, nil)
+			},
+		})
+	})
+	for version, name := range map[int]string{1: "RDMA", 2: "RDMA version 2"} {
+		t.Run(name, func(t *testing.T) {
+			c := pairs.OverRDMA([]int{version}, func(t *testing.T) (verbs.Device, verbs.Device, string) {
+				d, err := verbsmem.New(nil).Open("device", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				closes(t, d)
+				return d, d, "here"
+			})
+			c.Calls, c.Pause, c.Around, c.Skip = 6, pause, inBubble, []string{"rdmaio.ClientConfig.Connections"}
+			pairs.Run(t, c)
+		})
+	}
+}
+
+// R288: a Call whose connection is lost for the client alone is executed once, with every limit and
+// time at its extremes, however much later the server learns of the loss. Before, a Grace of 1 s
+// and a PeerTimeout of 30 s executed it twice.
+func TestTimesFitLateLosses(t *testing.T) {
+	for _, late := range []time.Duration{time.Second / 10, 2 * time.Second, 29 * time.Second, time.Minute, 2 * time.Minute} {
+		t.Run(late.String(), func(t *testing.T) {
+			pairs.Run(t, pairs.Carrier{
+				New: overTCP, Calls: 1, OneWay: true, Around: inBubble,
+				// Without retransmission a Call fails, without Grace it is not held back, and in
+				// the smallest sizes no reply fits.
+				Skip: []string{
+					"tcp.ClientConfig.Retransmits", "replycache.Config.Grace",
+					"replycache.Config.Bytes", "replycache.Config.MaxBytes", "replycache.Config.MaxReply",
+				},
+				Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+					c, _ := overMem(t, e, h, reverse, func(r mem.Record) mem.Fault {
+						if r.Conn == 0 && !r.Reply && r.Number == 0 {
+							return mem.Fault{Kind: mem.LoseAfter, Delay: late}
+						}
+						return mem.Fault{}
+					})
+					return c, func() pairs.Counts { return pairs.Counts{} }
+				},
+			})
+		})
+	}
 }
 
 // Over TCP.

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -35,6 +36,13 @@ type Carrier struct {
 	// Calls is the number of Calls at a time. OneWay says that the server cannot call the client.
 	Calls  int
 	OneWay bool
+
+	// Pause is the time that handlers of both ends take. Twice as long after the Calls there is
+	// another one. It must be far longer than all times of Configs.
+	Pause time.Duration
+
+	// Skip has the names of fields that say that a Call may fail or be executed again.
+	Skip []string
 
 	// Few runs the defaults, and every fifth row, which depends on the carrier's name.
 	Few bool
@@ -68,7 +76,7 @@ func Run(t *testing.T, c Carrier) {
 			t.Errorf("%s has no row: write its extremes into internal/pairs/values.go", f.name)
 		}
 		for _, v := range f.values {
-			if c.Few && (i+len(t.Name()))%5 != 0 {
+			if slices.Contains(c.Skip, f.name) || c.Few && (i+len(t.Name()))%5 != 0 {
 				continue
 			}
 			side := "client"
@@ -125,6 +133,7 @@ func (c *Carrier) calls(t *testing.T, e Ends) {
 	svc := rpc.NewService(program)
 	rpc.Handle(svc, 1, func(_ *rpc.Request, n *oncrpc.Uint32, _ *oncrpc.Void) error {
 		executed[*n].Add(1)
+		time.Sleep(c.Pause)
 		return nil
 	})
 	rpc.Handle(svc, 2, func(r *rpc.Request, n *oncrpc.Uint32, _ *oncrpc.Void) error {
@@ -136,22 +145,29 @@ func (c *Carrier) calls(t *testing.T, e Ends) {
 	reverse := rpc.NewService(program)
 	rpc.Handle(reverse, 1, func(_ *rpc.Request, n *oncrpc.Uint32, _ *oncrpc.Void) error {
 		called[*n].Add(1)
+		time.Sleep(c.Pause)
 		return nil
 	})
 	carrier, counts := c.Open(t, e, rpc.NewHandler(nil, svc), rpc.NewHandler(nil, reverse))
 	client := rpc.NewClient(carrier, program, nil)
-	var all sync.WaitGroup
-	for i := range c.Calls {
-		all.Go(func() {
-			proc, n := uint32(1), oncrpc.Uint32(i)
-			if i%2 == 1 && !c.OneWay {
-				proc = 2
-			}
-			if err := client.Call(context.Background(), proc, &n, &oncrpc.Void{}, nil); err != nil {
-				t.Errorf("Call %d of procedure %d: %v", i, proc, err)
-			}
-		})
+	call := func(i int) {
+		proc, n := uint32(1), oncrpc.Uint32(i)
+		if i%2 == 1 && !c.OneWay {
+			proc = 2
+		}
+		if err := client.Call(context.Background(), proc, &n, &oncrpc.Void{}, nil); err != nil {
+			t.Errorf("Call %d of procedure %d: %v", i, proc, err)
+		}
 	}
+	var all sync.WaitGroup
+	for i := 1; i < c.Calls; i++ {
+		all.Go(func() { call(i) })
+	}
+	if c.Pause > 0 {
+		all.Wait()
+		time.Sleep(2 * c.Pause)
+	}
+	call(0)
 	all.Wait()
 	for i := range c.Calls {
 		want := int32(i % 2)

@@ -36,14 +36,10 @@ type end struct {
 
 func newEnd(c net.Conn) *end { return &end{c, make(chan struct{}, 1)} }
 
-// carry carries the records of one direction until the link ends.
+// carry carries the records of one direction until the link ends. When an end is closed, what it
+// has sent arrives before the other one is closed.
 func (l *link) carry(reply bool) {
 	defer l.net.wg.Done()
-	defer func() {
-		if !l.lost.Load() {
-			l.end()
-		}
-	}()
 	from, to := l.client, l.server
 	if reply {
 		from, to = l.server, l.client
@@ -51,6 +47,9 @@ func (l *link) carry(reply bool) {
 	for n := 0; ; n++ {
 		record, err := readRecord(from)
 		if err != nil {
+			if !l.lost.Load() {
+				l.end()
+			}
 			return
 		}
 		var f Fault

@@ -246,6 +246,7 @@ func (c *Cache) serve(r *oncrpc.Request, key callKey, source string, until time.
 			until = now.Add(c.cfg.Grace)
 			c.stats.Delayed++
 		}
+		c.keepUntil(key, until)
 		c.mu.Unlock()
 		probe(append(others, r.Conn()), c.cfg.Grace)
 		go c.hold(r, key, source, others, until)
@@ -283,6 +284,17 @@ func (c *Cache) find(key callKey, from oncrpc.Conn) (found *cached, others []onc
 		found.from = from // it now belongs to this connection while that is up
 	}
 	return found, others
+}
+
+// keepUntil keeps the replies to a Call that is held back until then, although they may be too old
+// before. c.mu must be held.
+func (c *Cache) keepUntil(key callKey, until time.Time) {
+	for _, e := range c.entries[key] {
+		if young := until.Add(-c.cfg.Age); e.done != nil && e.at.Before(young) {
+			e.at = young
+			e.source.order.MoveToBack(e.done)
+		}
+	}
 }
 
 // maxHeldFor is the largest number of connections for which a Call is held back. A client that lost
