@@ -79,11 +79,18 @@ func (s *Share) Take(n int, w *Waiter) bool {
 
 // take takes n bytes if the source may have them. Budget.mu must be held.
 func (s *Share) take(n int) bool {
-	ok := s.roomy(n) || int64(n) <= s.room()
+	ok := s.free(int64(n)) || s.roomy(n) || int64(n) <= s.room()
 	if ok {
 		s.add(int64(n))
 	}
 	return ok
+}
+
+// free reports whether most of the memory is free, and the source would have little with n bytes
+// more. This is the usual case. Budget.mu must be held.
+func (s *Share) free(n int64) bool {
+	all := s.budget.forShares()
+	return all-s.budget.used-n >= all>>1 && s.used+n <= all>>4
 }
 
 // roomy reports whether the source may take n bytes and a little more, without a root. Budget.mu

@@ -39,21 +39,19 @@ func (s *Share) Ticket(n int) Ticket { return Ticket{share: s, own: n} }
 func (t *Ticket) Admit(n int, w *Waiter) bool {
 	b := t.share.budget
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	ok := t.admitted || t.bind(n)
 	switch {
-	case t.admitted:
-	case t.bind(n):
+	case ok:
 	case b.mayRun(t.share): // so none waits for it
 		t.enter()
-	default:
-		if w != nil {
-			w.share, w.need, w.ticket, w.more = t.share, n, t, false
-			b.reserve.push(&t.share.parts, w)
-			b.watch()
-		}
-		return false
+		ok = true
+	case w != nil:
+		w.share, w.need, w.ticket, w.more = t.share, n, t, false
+		b.reserve.push(&t.share.parts, w)
+		b.watch()
 	}
-	return true
+	b.mu.Unlock()
+	return ok
 }
 
 // Await is Admit for a goroutine that can wait. It returns false if done is closed before there is
@@ -210,6 +208,7 @@ func (t *Ticket) End() {
 	}
 	t.share.give(t.own)
 	t.leave()
-	*t = Ticket{share: t.share}
+	t.own, t.reply, t.extra = 0, 0, 0
+	t.bounded, t.excess, t.admitted, t.promised = false, false, false, false
 	b.wake()
 }

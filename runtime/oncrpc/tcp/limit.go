@@ -136,7 +136,7 @@ func (r *request) awaitTicket() bool {
 	if prog, vers, proc, ok := oncrpc.Procedure(r.Message); ok {
 		bound = oncrpc.BoundOf(r.handler, prog, vers, proc)
 	}
-	return r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
+	return r.ticket.Admit(bound, nil) || r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
 }
 
 // stuck returns the size of unwritten replies if the peer reads too slowly, or 0.
