@@ -30,6 +30,7 @@ var amendMutants = []mutant{
 	{"arms with types of two units are one arm", amendMergeFile, "\t\tk.decl = s.decl.Original()\n", "\t\t_ = s\n", semaTests},
 	{"an arm's label does not say where the arm belongs", amendLooseFile, "if len(by) != 1 {", "if len(by) != 0 {", semaTests},
 	{"a comment may name a type that the sidecar leaves out", amendLooseFile, "\t\t\tnamed, other = \"\", another\n", "", semaTests},
+	{"the help for changes in one type names no line", "cmd/internal/sema/amendcopy.go", "if lines := a.shared(); len(lines) > 0 {", "if lines := a.shared(); len(lines) >= 0 {", semaTests},
 	{"a whole type under amend is never replaced", "cmd/internal/sema/amendwhole.go", "if len(names) == len(have) {", "if len(names) > len(have) {", semaTests},
 	{"repeated cases are added again", "cmd/internal/sema/amendwhole.go", "return has(l.Text) })", "return has(l.Text) && d.Disc == nil })", semaTests},
 	{"each version outside a program is a finding", "cmd/internal/syntax/outside.go", "if !p.strays.found || p.strays.end != p.i {", "if !p.strays.found || p.strays.end <= p.i {", semaTests},

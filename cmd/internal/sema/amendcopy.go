@@ -228,10 +228,33 @@ func (a *amender) ambiguous(copied map[*ir.Decl]bool) {
 				if at != t.Span {
 					r = r.With(t.Span, "used here")
 				}
-				a.report(r.Helpf("to amend with both, add to the sidecar %s the line \"%s\"", a.u.sidecar(f.Source), strings.Join(a.shared(), "\" and the line \"")))
+				a.report(r.Helpf("to amend with both, %s", a.together(a.u.sidecar(f.Source))))
 			}, func(*syntax.Value) {}, func(*syntax.Def) {})
 		}
 	}
+}
+
+// together says how the unit amends with all included units: by the lines for what several amend,
+// or else by one line for what one of them changes.
+func (a *amender) together(sidecar string) string {
+	if lines := a.shared(); len(lines) > 0 {
+		return "add to the sidecar " + sidecar + " the line \"" + strings.Join(lines, "\" and the line \"") + "\""
+	}
+	var amended, replaced []string
+	for _, b := range a.bases {
+		for name, ch := range b.amended.changes {
+			if ch.whole != nil {
+				replaced = append(replaced, name)
+			} else {
+				amended = append(amended, name)
+			}
+		}
+	}
+	if len(amended) > 0 {
+		return "add to the sidecar " + sidecar + " the line \"amend " + slices.Min(amended) + "\""
+	}
+	name := slices.Min(replaced)
+	return "declare " + name + " here as the unit does that replaces it, and add to the sidecar " + sidecar + " the line \"replace " + name + "\""
 }
 
 // shared returns the lines for what several included units amend.

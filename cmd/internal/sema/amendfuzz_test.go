@@ -43,6 +43,9 @@ func FuzzAmend(f *testing.F) {
 	f.Add([]byte("#include \"base/base.x\"\nenum op { OP_A = 1, OP_B = 2, OP_C = 3 };\n"), []byte("replace op"), []byte(head+"case OP_C: void;"), []byte("amend resop\namend op"))
 	f.Add([]byte("#include \"base/base.x\"\nstruct apart { int x; argop y; };\nconst OP_C = 7;\n"), []byte("replace apart\namend op OP_C"), []byte(head+"/* argop */ case OP_C: apart q; default: void;"), []byte("amend argop"))
 	f.Add([]byte("#include \"base/base.x\"\nprogram P { version V { void M(apart) = 2; } = 1; } = 300000;\n"), []byte("amend P"), []byte(head+"typedef argop *apart;"), []byte("replace apart\nreplace args"))
+	f.Add([]byte("enum op { OP_A = 2, OP_E = 5 };\nstruct apart { hyper z; };\nunion argop switch (op o) { case OP_A: apart a; case OP_E: void; };\n"), []byte(""),
+		[]byte(head+"OP_C = 3;\ncase OP_C: apart c;\nstruct own { apart a; op o; opaque n[OP_A]; };\n"), []byte("from base op argop\nfrom ext apart OP_A\namend op\namend argop\n"))
+	f.Add([]byte("#include \"base/base.x\"\nOP_C = 3;\ncase OP_C: void;\n"), []byte("amend op\namend argop"), []byte(head+"version W { void N(void) = 0; } = 2;\nunion resop switch (op o) { case OP_A: A_res a; case OP_C: void; };\n"), []byte("from ext op\namend resop\namend P"))
 	f.Fuzz(func(t *testing.T, ext, extBind, x, bind []byte) {
 		r, err := Compile(Options{Files: []string{"u/u.x"}, Include: []string{"."}, FS: threeUnits{ext, extBind, x, bind}, Stubs: true})
 		if err != nil {

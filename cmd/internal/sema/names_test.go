@@ -240,6 +240,41 @@ func TestLatestCopyIsMeant(t *testing.T) {
 	}
 }
 
+// TestChangesInOneTypeAreJoinedByALine includes two units that change different types, which a
+// third type contains. The help names a line, and with that line the unit has both changes.
+func TestChangesInOneTypeAreJoinedByALine(t *testing.T) {
+	files := map[string]string{
+		"base/base.x": "enum k { A = 1 };\nunion left switch (k k) { case A: int a; };\nstruct right { int r; };\nstruct whole { left l; right r; };\nstruct third { int t; };\nstruct wide { right r; third t; };\n",
+		"one/one.x":   "#include \"base/base.x\"\nB = 2;\ncase B: hyper b;\n", "one/one.bind": "amend k\namend left\n",
+		"two/two.x": "#include \"base/base.x\"\nstruct right { int r; int s; };\n", "two/two.bind": "replace right\n",
+		"three/three.x": "#include \"base/base.x\"\nstruct third { int t; int u; };\n", "three/three.bind": "replace third\n",
+	}
+	for _, tt := range []struct{ text, want, help, more, lines string }{
+		{"#include \"one/one.x\"\n#include \"two/two.x\"\nstruct s { whole w; };\n", "amend-conflict u.x:3: units one and two both amend whole, or what it contains", `to amend with both, add to the sidecar u.bind the line "amend k"`, "", "amend k\n"},
+		{
+			"#include \"two/two.x\"\n#include \"three/three.x\"\nstruct s { wide w; };\n", "amend-conflict u.x:3: units two and three both amend wide, or what it contains",
+			`to amend with both, declare right here as the unit does that replaces it, and add to the sidecar u.bind the line "replace right"`, "struct right { int r; int s; };\n", "replace right\n",
+		},
+	} {
+		files["u/u.x"] = tt.text
+		delete(files, "u/u.bind")
+		r := compileFiles(t, Options{}, files, "u/u.x")
+		if got := places(r); len(got) != 1 || got[0] != tt.want || r.Diags[0].Help != tt.help {
+			t.Errorf("%q %q", got, helps(r))
+		}
+		files["u/u.x"], files["u/u.bind"] = tt.text+tt.more, tt.lines
+		r = compileFiles(t, Options{}, files, "u/u.x")
+		if r.Unit == nil || len(r.Diags) > 0 {
+			t.Fatal(places(r))
+		}
+		for _, f := range find(t, r.Unit, "s").Fields[0].Type.Ref.Fields {
+			if n := len(f.Type.Ref.Fields) + len(f.Type.Ref.Arms); n != 2 {
+				t.Errorf("%s has %d parts", f.Name, n)
+			}
+		}
+	}
+}
+
 // TestAddedMemberMustBeNew adds a member with the name of another unit's constant.
 func TestAddedMemberMustBeNew(t *testing.T) {
 	r := compileNames(t, namesHead+"SIZE = 3;\ncase SIZE: void;\n", "from left op arg\namend op\namend arg\n")
