@@ -24,6 +24,7 @@ type answerer struct {
 	unread   unread
 	requests admission.Queue[request] // delivered and not answered, without Config.NonBlocking
 	kept     keptReplies
+	running  running
 }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call
@@ -64,7 +65,7 @@ func (a *answerer) promise(q *engine.Request) bool {
 	case !never && a.share.Take(n, &s.waiter):
 		s.end(a.host)
 		a.chunks.begin()
-		r := newRequest(a.host, q)
+		r := a.newRequest(q)
 		q.Owner, r.ticket = r, a.share.Ticket(n)
 	case never || s.late(a.host):
 		s.end(a.host)

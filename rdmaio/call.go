@@ -153,6 +153,9 @@ func (c *caller) wait(ctx context.Context, s *slot) error {
 	c.driver.Post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Control: &engine.Control{Left: s.left}})
 	<-s.done // comes at once: the engine no longer uses the slot
 	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
+		if e.Sent {
+			c.giveUp(e.XID)
+		}
 		return c.interrupted(ctx.Err(), e.Sent)
 	}
 	return nil

@@ -27,6 +27,7 @@ type caller struct {
 	slots   slots
 	lone    lone
 	offered callMemory
+	given   givenUp
 }
 
 // usableCredits returns the number of Calls that the peer lets this side have in progress now. It

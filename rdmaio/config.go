@@ -196,6 +196,12 @@ type Config struct {
 	// queue. It has no effect with NonBlocking.
 	MaxHandlers int
 
+	// NoCancel turns package cancel off. Without it, a Call whose context is done after it was sent
+	// is followed by a Call of program 0x2000ca11 that says so, on a connection that this side
+	// dialed. There is at most one at a time. After one without a successful answer, there are no
+	// others. Calls of this program are not passed to the handler; they cancel Request.Context.
+	NoCancel bool
+
 	// ReverseHandler serves the reverse Calls that the server makes on a connection of Dial (RFC
 	// 8167). If nil, they are dropped, and their caller waits until its context is done: this side
 	// has granted no credit for them and has no Receive to spare (RFC 8167 §4.3.1, §6). A peer of

@@ -90,7 +90,9 @@ func (c *Client) reportCredits(conn *Conn) {
 // more credits than Calls, because they are for all messages (R169).
 func (c *Conn) vitals() machine.Vitals {
 	s := c.Stats()
-	return machine.Vitals{Received: s.Received, Replied: s.Replies > 0, Abandoned: s.Abandoned, Most: min(s.Granted, c.set.calls)}
+	// The answers of package cancel do not show that handlers answer.
+	received := s.Received - c.caller.given.answers.Load()
+	return machine.Vitals{Received: received, Replied: s.Replies > 0, Abandoned: s.Abandoned, Most: min(s.Granted, c.set.calls)}
 }
 
 // hopeless reports whether every further attempt to connect would fail as one did. An attempt that

@@ -13,7 +13,7 @@ import (
 func (a *answerer) deliver(q *engine.Request) {
 	r, _ := q.Owner.(*request)
 	if r == nil {
-		r = newRequest(a.host, q)
+		r = a.newRequest(q)
 		q.Owner = r
 	}
 	a.fetched(q)
@@ -26,6 +26,9 @@ func (a *answerer) deliver(q *engine.Request) {
 	r.Message, r.Padding = q.Message, Padding(q.Padding)
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
+	}
+	if a.tellsCancel(r) {
+		return
 	}
 	if a.set.Events != nil {
 		r.emitServeStart()
@@ -77,6 +80,12 @@ func (a *answerer) handle(r *request, wait bool) {
 		a.fail(err)
 		r.Request.Drop(nil) // by way of all Responders
 	}()
+	if r.life.canceled.Load() { // before it has run
+		b, _ := oncrpc.NewReply(r.req.XID, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
+		r.Request.Reply(Message{Inline: b}, nil)
+		returned = true
+		return
+	}
 	switch has := a.admit(r, oncrpc.BoundOf(r.handler, prog, vers, proc), wait); {
 	case has:
 		r.handler.ServeRPC(&r.Request)
@@ -109,6 +118,8 @@ func (a *answerer) release(q *engine.Request) {
 		q.ReturnLoan()
 		return // refused before it had memory
 	}
+	a.running.remove(r)
+	r.life.end(nil)
 	a.fetched(q)
 	if r.unread > 0 {
 		a.unread.end(r.unread)

@@ -36,6 +36,8 @@ type request struct {
 	done          func(error)
 	end           *ServeEnd // nil without Config.Events
 	failed        error     // why another answer than the handler's is sent
+	life          life
+	prev, next    *request // in answerer.running
 }
 
 var _ oncrpc.Responder = (*request)(nil)
@@ -44,7 +46,12 @@ var _ oncrpc.Responder = (*request)(nil)
 func (r *request) Conn() oncrpc.Conn { return r.host.conn }
 
 // Context implements oncrpc.Responder.
-func (r *request) Context() context.Context { return r.host.ctx }
+func (r *request) Context() context.Context {
+	if r.host.set.NoCancel {
+		return r.host.ctx
+	}
+	return r.life.context(r.host.ctx)
+}
 
 // Room implements oncrpc.Responder. The results are those that have write chunks. In version 2 the
 // reply may have Config.MaxContinued at least: the caller does not say what it takes.
@@ -150,8 +157,9 @@ func (r *request) region(data []byte, access verbs.Access) (mrpool.Region, error
 }
 
 // newRequest returns the Request of a connection that the engine knows as q.
-func newRequest(h *host, q *engine.Request) *request {
-	r := &request{host: h, req: q, ticket: h.share.Ticket(0)}
+func (a *answerer) newRequest(q *engine.Request) *request {
+	r := &request{host: a.host, req: q, ticket: a.share.Ticket(0)}
 	r.Responder = r
+	a.running.add(r)
 	return r
 }

@@ -78,6 +78,10 @@ type Stats struct {
 	// a Call was cancelled, or because a reply came by Call.MaxReply.
 	Staged uint64
 
+	// CanceledRequests is the number of Requests whose caller said that it gave up (package
+	// cancel).
+	CanceledRequests uint64
+
 	// Abandoned is the number of cancelled Calls that have no reply yet. Each keeps its credit.
 	Abandoned int
 
@@ -117,6 +121,7 @@ func (c *Conn) Stats() Stats {
 	counts := c.driver.Stats()
 	s := newStats(&counts)
 	s.DelayedCalls += c.caller.waits.Load()
+	s.CanceledRequests = c.answerer.running.got.Load()
 	p := c.pool.Stats()
 	s.Registrations, s.RemoteRegistrations, s.Revocations, s.Staged = p.Registrations, p.Remote, p.Revocations, p.Staged
 	s.Regions, s.Buffers, s.BufferBytes, s.PinnedBytes = p.Regions, p.Buffers, p.BufferBytes, p.Pinned

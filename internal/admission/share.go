@@ -81,11 +81,7 @@ func (s *Share) Take(n int, w *Waiter) bool {
 func (s *Share) take(n int) bool {
 	ok := s.free(int64(n)) || s.roomy(n) || int64(n) <= s.room()
 	if ok {
-		if s.used == 0 && n != 0 {
-			s.budget.holders++
-		}
-		s.used += int64(n)
-		s.budget.used += int64(n)
+		s.add(int64(n))
 	}
 	return ok
 }
@@ -146,14 +142,18 @@ func (s *Share) Give(n int) {
 }
 
 // give gives back n bytes without a call of Waiters. Budget.mu must be held.
-func (s *Share) give(n int) {
+func (s *Share) give(n int) { s.add(-int64(n)) }
+
+// add counts n bytes, which may be negative. Budget.mu must be held.
+func (s *Share) add(n int64) {
 	had := s.used != 0
-	s.used -= int64(n)
-	s.budget.used -= int64(n)
-	if has := s.used != 0; had && !has {
-		s.budget.holders--
-	} else if has && !had { // n is negative
+	s.used += n
+	s.budget.used += n
+	switch has := s.used != 0; {
+	case has && !had:
 		s.budget.holders++
+	case had && !has:
+		s.budget.holders--
 	}
 }
 

@@ -8,6 +8,7 @@ var (
 	replycacheTests = []string{"runtime/oncrpc/replycache"}
 	gssTests        = []string{"runtime/oncrpc/gss"}
 	rpcTests        = []string{"runtime/oncrpc/rpc"}
+	cancelTests     = []string{"runtime/oncrpc/cancel"}
 	connconfTests   = []string{"rdmaio/connconf"}
 )
 
@@ -21,6 +22,25 @@ var rpcMutants = []mutant{
 	{"protection is not required of procedure 0", "runtime/oncrpc/gss/handler.go", "return call.Proc == 0 && oncrpc.IsNull(h.next, call.Prog, call.Vers)", "return call.Proc == 0", rpcTests},
 	{"weak protection is enough for procedure 0", "runtime/oncrpc/gss/data.go", "h.cfg.Required && !h.isNull(in) {", "h.cfg.Required && in.head.Body.Call.Proc != 0 {", rpcTests},
 	{"a Handler that does not know has the null procedure", "runtime/oncrpc/request.go", "return ok && k.IsNull", "return !ok || k.IsNull", rpcTests},
+
+	// Cancelled Calls.
+	{"a CANCEL with a credential", "runtime/oncrpc/cancel/serve.go", "\tcase c.Cred.Flavor != oncrpc.AuthNone:", "\tcase false:", cancelTests},
+	{"a CANCEL with further bytes", "runtime/oncrpc/cancel/serve.go", "\tif d.Done() != nil {", "\tif false {", cancelTests},
+	{"two CANCELs at a time", "runtime/oncrpc/cancel/outbox.go", "len(o.xids) > 0 && !o.asked && !o.off", "len(o.xids) > 0 && !o.off", cancelTests},
+	{"a refused CANCEL does not turn it off", "runtime/oncrpc/cancel/outbox.go", "\t\to.off, o.xids = true, nil\n", "", cancelTests},
+	{"an Outbox grows", "runtime/oncrpc/cancel/outbox.go", "if len(o.xids) == mostWaiting {", "if false {", cancelTests},
+	{"a CANCEL of another program", "runtime/oncrpc/cancel/serve.go", "|| binary.BigEndian.Uint32(message[12:]) != Program {", "{", cancelTests},
+	{"a Request with another XID is cancelled (TCP)", "runtime/oncrpc/tcp/cancel.go", "if !given[r.xid] || r.canceled", "if r.canceled", rpcTests},
+	{"a Request with another XID is cancelled (RDMA)", "rdmaio/cancel.go", "if given[r.req.XID] && r.life.cancel() {", "if r.life.cancel() {", rpcTests},
+	{"no CANCEL is sent (TCP)", "runtime/oncrpc/tcp/call.go", "\t\t\tc.giveUp(xid)\n", "", rpcTests},
+	{"no CANCEL is sent (RDMA)", "rdmaio/call.go", "\t\t\tc.giveUp(e.XID)\n", "", rpcTests},
+
+	// Records over the limit.
+	{"a record over the limit is passed over without end", "runtime/oncrpc/tcp/passover.go", "total > mostPassed {", "false {", tcpTests},
+	{"a record that is passed over has all the time", "runtime/oncrpc/tcp/passover.go", "if rd.timeout > 0 && time.Now().After(end) {", "if false {", tcpTests},
+	{"any record over the limit is passed over", "runtime/oncrpc/tcp/passover.go", "\tif len(head) < 8 {", "\tif true {", tcpTests},
+	{"a reply over the limit is dropped", "runtime/oncrpc/tcp/passover.go", "\tc.end(p, why)\n", "", tcpTests},
+	{"a part of the XID begins a stranger's protocol", "runtime/oncrpc/tcp/record.go", " && len(buf) == 0 {\n\t\t\tfirst", " {\n\t\t\tfirst", tcpTests},
 
 	// Addresses and replies of ONC RPC.
 	{"a zone in a universal address", "runtime/oncrpc/netid.go", "	case ip.Zone() != \"\":", "	case false:", oncrpcTests},
@@ -92,7 +112,7 @@ var rpcMutants = []mutant{
 	{"a connection that has ended admits", "runtime/oncrpc/tcp/request.go", "	case s.conn.err != nil:\n		return false, s.conn.err\n	case", "	case", tcpTests},
 	{"an unsent Call gets a new message", "runtime/oncrpc/tcp/retry.go", "		sent = ce.MayHaveRun\n", "		sent = sent || ce.MayHaveRun\n", tcpTests},
 	{"a failure on a live connection is tried again", "runtime/oncrpc/tcp/retry.go", "Up: c.Err() == nil", "Up: false", tcpTests},
-	{"a cancelled Call that was not sent is abandoned", "runtime/oncrpc/tcp/call.go", "		if p.sent {\n			c.abandoned.add(xid)\n		}", "		c.abandoned.add(xid)", tcpTests},
+	{"a cancelled Call that was not sent is abandoned", "runtime/oncrpc/tcp/call.go", "		if p.sent {\n			c.abandoned.add(xid)\n", "		c.abandoned.add(xid)\n		if p.sent {\n", tcpTests},
 	{"marks are no progress", "runtime/oncrpc/tcp/record.go", "		rd.due -= markSize\n", "", tcpTests},
 	{"a reset is the reason of a write", "runtime/oncrpc/tcp/conn.go", "	if deadpeer.Gone(c.out.broken) {", "	if c.out.broken != nil {", tcpTests},
 	{"any principal has one identity", "runtime/oncrpc/gss/accept.go", "		s.id = h.identify(&s.info)\n", "", gssTests},
@@ -207,7 +227,7 @@ var rpcMutants = []mutant{
 	{"a record has memory before it is counted", "runtime/oncrpc/tcp/record.go", "	if err := rd.grow(size-cap(buf), true); err", "	if err := error(nil); err", tcpTests},
 	{"connections are accepted before those that there are are served", "runtime/oncrpc/tcp/server.go", "			runtime.Gosched() //", "			_ = runtime.Gosched //", tcpTests},
 	{"a record of one fragment takes twice its memory", "runtime/oncrpc/tcp/record.go", "	if !last {\n", "	if true {\n", tcpTests},
-	{"a handler runs without memory for its reply", "runtime/oncrpc/tcp/handle.go", "if wait && !r.awaitTicket() {", "if false {", tcpTests},
+	{"a handler runs without memory for its reply", "runtime/oncrpc/tcp/handle.go", "case wait && !r.awaitTicket():", "case false:", tcpTests},
 	{"a handler of a NonBlocking server runs without memory for its reply", "runtime/oncrpc/tcp/handle.go", "r.handle(!c.called())", "r.handle(false)", tcpTests},
 	{"a connection that reads nothing keeps memory from others", "runtime/oncrpc/tcp/server.go", "	s.shared.budget.Relief = s.relieve\n", "", tcpTests},
 	{"a connection that holds little is closed for others", "internal/admission/relief.go", "n >= kept &&", "n >= 0 &&", placesTests},
@@ -239,7 +259,7 @@ var rpcMutants = []mutant{
 	{"a connection keeps the memory of a long reply", "runtime/oncrpc/tcp/conn.go", "\tcase cap(rec) > keepBytes:\n\t\tkeep(rec)\n\t\tc.record = memories.Get().(*[]byte)\n\t}", "\t}", tcpTests},
 	{"a closed connection is warned of", "runtime/oncrpc/tcp/conn.go", "\tcase errors.Is(why, oncrpc.ErrClosed), why == ErrPeerClosed: // not in a TLS handshake", "\tcase errors.Is(why, oncrpc.ErrClosed): // not in a TLS handshake", tcpTests},
 	{"Close of a connection warns late", "runtime/oncrpc/tcp/conn.go", "\tdefer time.AfterFunc(closeWarning, func() { c.set.warnClose(c.unanswered(), c.remote) }).Stop()", "\tdefer time.AfterFunc(closeWarning*10, func() { c.set.warnClose(c.unanswered(), c.remote) }).Stop()", tcpTests},
-	{"a connection without TLS is not logged", "runtime/oncrpc/tcp/conn.go", "\t\t\tc.log.Info(\"tcp: the connection has no TLS\", \"mode\", c.set.TLS.Mode.String())", "", tcpTests},
+	{"a connection without TLS is not logged", "runtime/oncrpc/tcp/conn.go", "\t\tc.log.Info(\"tcp: the connection has no TLS\", \"mode\", c.set.TLS.Mode.String())", "", tcpTests},
 	{"a Call of 2 GiB is sent", "runtime/oncrpc/tcp/call.go", "\tif size := p.call.Size(nil); size > math.MaxInt32 {", "\tif size := p.call.Size(nil); false && size > math.MaxInt32 {", tcpTests},
 	{"a Call that waits for MaxCalls outlives its context", "runtime/oncrpc/tcp/call.go", "\t\tcase <-ctx.Done():\n\t\t\treturn ctx.Err()\n\t\tcase <-c.conn.ctx.Done():", "\t\tcase <-c.conn.ctx.Done():", tcpTests},
 	{"an answered Call is abandoned", "runtime/oncrpc/tcp/call.go", "\tif !p.over {\n\t\txid", "\tif true {\n\t\txid", tcpTests},
@@ -302,7 +322,7 @@ var rpcMutants = []mutant{
 	{"a batch over TLS leaves its deadline", "runtime/oncrpc/tcp/writetls.go", "\tw.clearWriteDeadline() // it would", "\t// it would", tcpTests},
 	{"Close over TLS waits for the write in progress", "runtime/oncrpc/tcp/writetls.go", "\t_ = w.nc.SetWriteDeadline(w.farewell)\n\tw.wg", "\tw.wg", tcpTests},
 	{"Shutdown cuts a Call of the server", "runtime/oncrpc/tcp/conn.go", "c.err == nil && !c.switching && (c.requests > 0 || c.out.writes) {", "c.err == nil && !c.switching && c.requests > 0 {", tcpTests},
-	{"a Call is tried again without TLS", "runtime/oncrpc/tcp/retry.go", " || errors.Is(err, ErrTLS),", ",", tcpTests},
+	{"a Call is tried again without TLS", "runtime/oncrpc/tcp/retry.go", " || errors.Is(err, ErrTLS) ||", " ||", tcpTests},
 	{"the deadline of a handshake stays at the client", "runtime/oncrpc/tcp/starttls.go", "\t_ = nc.SetDeadline(time.Time{})\n\treturn stream, nil", "\treturn stream, nil", tcpTests},
 	{"the deadline of a handshake stays at the server", "runtime/oncrpc/tcp/starttls.go", "\t_ = nc.SetDeadline(time.Time{})\n\tlogTLS", "\tlogTLS", tcpTests},
 	{"a drain over TLS waits for no handler", "runtime/oncrpc/tcp/starttls.go", "\tc.secured, c.switching, c.began = true, false, false", "\tc.secured, c.began = true, false", tcpTests},

@@ -19,6 +19,9 @@ var (
 	// ErrXIDInUse reports that another Call with this XID is in progress on the connection.
 	// Carrier.XID returns XIDs that are free.
 	ErrXIDInUse = errors.New("oncrpc: a Call with this XID is in progress on the connection")
+	// ErrCanceled is the cause (context.Cause) of a Request's context after the caller has given up
+	// the Call.
+	ErrCanceled = errors.New("oncrpc: the caller gave up the Call")
 	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
 	// a Backchannel.
 	ErrNoClient = errors.New("oncrpc: the client has no connection to call it on")

@@ -95,7 +95,9 @@ type Responder interface {
 	// identifies the connection by its Done, so a Responder put before another one keeps it.
 	Conn() Conn
 
-	// Context returns a context that ends when the connection does. It may be of this Call alone.
+	// Context returns a context that is cancelled when the connection is down, when the caller has
+	// given up (package cancel; context.Cause is then ErrCanceled), and when the Request has been
+	// answered.
 	Context() context.Context
 
 	// Room returns the size limits of the answer, in bytes: of each of the results that the caller

@@ -21,7 +21,7 @@ type Request struct {
 }
 
 // Context returns a context that is done when the connection is closed and the call can no longer
-// be answered, or after HandlerConfig.Timeout.
+// be answered, when the caller has given up (oncrpc.ErrCanceled), or after HandlerConfig.Timeout.
 func (r *Request) Context() context.Context {
 	if r.ctx != nil {
 		return r.ctx

@@ -16,8 +16,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// wiper serves ZERO, whose procedure 0 is not the null procedure, and counts executions.
-type wiper struct{ wiped, read atomic.Int32 }
+// wiper serves ZERO, whose procedure 0 is not the null procedure, and counts executions. WAIT waits
+// for its context.
+type wiper struct {
+	wiped, read, waits atomic.Int32
+	waiting            chan struct{} // gets an element when WAIT begins
+	ended              chan error    // gets the cause of its context
+}
 
 func (w *wiper) Wipe(_ *rpc.Request, n int32, res *int32) error {
 	w.wiped.Add(1)
@@ -31,7 +36,13 @@ func (w *wiper) Read(_ *rpc.Request, n int32, res *int32) error {
 	return nil
 }
 
-func (w *wiper) Wait(r *rpc.Request) error { return nil }
+func (w *wiper) Wait(r *rpc.Request) error {
+	w.waits.Add(1)
+	w.waiting <- struct{}{}
+	<-r.Context().Done()
+	w.ended <- context.Cause(r.Context())
+	return r.Context().Err()
+}
 
 // executed returns the counts.
 func (w *wiper) executed() [2]int32 { return [2]int32{w.wiped.Load(), w.read.Load()} }
@@ -40,7 +51,7 @@ func (w *wiper) executed() [2]int32 { return [2]int32{w.wiped.Load(), w.read.Loa
 // is called, it needs what Allow and gss.HandlerConfig.Required demand, and a reply cache executes
 // it once.
 func TestGeneratedProcedureZeroIsOrdinary(t *testing.T) {
-	overEach(t, func(t *testing.T, serve func(oncrpc.Handler) *server) {
+	overEach(t, func(t *testing.T, serve func(oncrpc.Handler, bool) *server) {
 		both := func(c *zerorpc.Client) (errs [2]error) {
 			_, errs[0] = c.Wipe(context.Background(), 1)
 			_, errs[1] = c.Read(context.Background(), 1)
@@ -49,14 +60,14 @@ func TestGeneratedProcedureZeroIsOrdinary(t *testing.T) {
 		t.Run("Allow", func(t *testing.T) {
 			w := new(wiper)
 			svc := zerorpc.NewService(w)
-			c := zerorpc.NewClient(serve(rpc.NewHandler(nil, svc)).dial(), nil)
+			c := zerorpc.NewClient(serve(rpc.NewHandler(nil, svc), false).dial(), nil)
 			if errs := both(c); errs != [2]error{} || w.executed() != [2]int32{1, 1} {
 				t.Errorf("%v, executed %v", errs, w.executed())
 			}
 			w = new(wiper)
 			svc = zerorpc.NewService(w)
 			svc.Allow = func(*rpc.Request) error { return oncrpc.Refused(oncrpc.AuthStatTooWeak) }
-			c = zerorpc.NewClient(serve(rpc.NewHandler(nil, svc)).dial(), nil)
+			c = zerorpc.NewClient(serve(rpc.NewHandler(nil, svc), false).dial(), nil)
 			for proc, err := range both(c) {
 				if !errors.Is(err, oncrpc.ErrAuth) || w.executed() != [2]int32{} {
 					t.Errorf("procedure %d: %v, executed %v", proc, err, w.executed())
@@ -65,7 +76,7 @@ func TestGeneratedProcedureZeroIsOrdinary(t *testing.T) {
 		})
 		t.Run("Required", func(t *testing.T) {
 			w, realm := new(wiper), gsstest.NewRealm(1)
-			conn := serve(gss.NewHandler(rpc.NewHandler(nil, zerorpc.NewService(w)), realm.Acceptor(), &gss.HandlerConfig{Required: gss.Privacy})).dial()
+			conn := serve(gss.NewHandler(rpc.NewHandler(nil, zerorpc.NewService(w)), realm.Acceptor(), &gss.HandlerConfig{Required: gss.Privacy}), false).dial()
 			for _, service := range []gss.Service{gss.None, gss.Integrity, gss.Privacy} {
 				secure, err := gss.NewCarrier(conn, realm.Initiator("alice", "server"), &gss.CarrierConfig{Service: service})
 				if err != nil {
@@ -85,7 +96,7 @@ func TestGeneratedProcedureZeroIsOrdinary(t *testing.T) {
 		})
 		t.Run("reply cache", func(t *testing.T) {
 			w := new(wiper)
-			conn := serve(replycache.New(rpc.NewHandler(nil, zerorpc.NewService(w)), nil)).dial()
+			conn := serve(replycache.New(rpc.NewHandler(nil, zerorpc.NewService(w)), nil), false).dial()
 			for _, proc := range []uint32{zero.ProcWipe, zero.ProcRead} {
 				head, _ := oncrpc.NewCall(conn.XID(), zero.Zero, zero.ZeroV1, proc, oncrpc.None()).AppendBinary(nil)
 				var first []byte
@@ -107,7 +118,7 @@ func TestGeneratedProcedureZeroIsOrdinary(t *testing.T) {
 		})
 		t.Run("without RPCSEC_GSS", func(t *testing.T) {
 			w := new(wiper)
-			conn := serve(rpc.NewHandler(nil, zerorpc.NewService(w))).dial()
+			conn := serve(rpc.NewHandler(nil, zerorpc.NewService(w)), false).dial()
 			secure, err := gss.NewCarrier(conn, gsstest.NewRealm(1).Initiator("alice", "server"), nil)
 			if err != nil {
 				t.Fatal(err)

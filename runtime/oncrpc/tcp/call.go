@@ -33,6 +33,7 @@ type caller struct {
 	pendings  sync.Pool     // of *pending; its own, for the channels of testing/synctest
 	calls     map[uint32]*pending
 	abandoned xidSet
+	cancels   cancels
 	seen      machine.Vitals // Received counts records
 }
 
@@ -118,6 +119,7 @@ func (c *caller) begin(p *pending) error {
 	if c.calls[xid] = p; len(c.calls) == 1 {
 		c.conn.resume() // the connection must not stop reading
 	}
+	c.conn.cancels.outbox.Forget(xid) // of an earlier Call with this XID
 	c.conn.enqueue(&p.out)
 	return nil
 }
@@ -153,6 +155,7 @@ func (c *caller) abandon(p *pending, why error) {
 		c.end(p, why)
 		if p.sent {
 			c.abandoned.add(xid)
+			c.giveUp(xid)
 		}
 	}
 	if p.out.state == writing {
@@ -165,6 +168,9 @@ func (c *caller) abandon(p *pending, why error) {
 func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
+	if c.cancelReply(xid, rec) { // it says nothing of the Calls that wait: see vitals
+		return false
+	}
 	c.seen.Received++
 	p := c.calls[xid]
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none

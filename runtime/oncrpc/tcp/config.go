@@ -13,8 +13,9 @@ import (
 
 // Errors for errors.Is. The text of an error that wraps one of them has the details.
 var (
-	// ErrRecord reports a record that is too long, or has too many fragments. The connection is
-	// lost.
+	// ErrRecord reports a record that is longer than Config.MaxRecord, or has more fragments than
+	// Config.MaxFragments. The Call whose reply it is fails, and the connection stays up, unless
+	// the record has more than 1 GiB.
 	ErrRecord = errors.New("tcp: record refused")
 	// ErrMessage reports a record that is not an RPC message. The connection is lost.
 	ErrMessage = errors.New("tcp: record is not an RPC message")
@@ -57,10 +58,16 @@ type Config struct {
 
 	// MaxRecord is the size of the longest record received, in bytes. If zero, the default is 16
 	// MiB and 64 KiB. If negative, there is no limit but the 2 GiB of the largest int32.
+	//
+	// A longer one is read to its end and discarded. If it is a Call, it is answered with
+	// GARBAGE_ARGS; if it is a reply, its Call fails with ErrRecord. Other Calls of the connection
+	// go on. A record of more than 1 GiB, or one that takes ten times RecordTimeout, closes the
+	// connection.
 	MaxRecord int
 
 	// MaxFragments is the largest number of fragments in a record, empty ones included. If zero,
-	// the default is 16,384. If negative, there is no limit.
+	// the default is 16,384. If negative, there is no limit. A record with more is treated as one
+	// that is too long.
 	MaxFragments int
 
 	// MaxReply is the size of the longest reply sent, in bytes. If zero, the default is MaxRecord,
@@ -141,6 +148,12 @@ type Config struct {
 	// one IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
 	// Connections from this machine are limited only if it is positive.
 	MaxPerSource int
+
+	// NoCancel turns package cancel off. Without it, a Call whose context is done after it was sent
+	// is followed by a Call of program 0x2000ca11 that says so, at most one at a time. After one
+	// without a successful answer, there are no others. Calls of this program are not passed to the
+	// handler; they cancel Request.Context.
+	NoCancel bool
 
 	// TLS is RPC-with-TLS (RFC 9289). If zero, connections are in plaintext. NewConn and package
 	// mem do not use TLS; see NewConn.

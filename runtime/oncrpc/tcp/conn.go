@@ -18,6 +18,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/cancel"
 )
 
 // Conn is one connection. All methods are safe for concurrent use.
@@ -62,6 +63,9 @@ var _ oncrpc.Conn = (*Conn)(nil)
 type Stats struct {
 	StrayReplies uint64 // replies to no Call, which were dropped; not those to cancelled Calls
 	DroppedCalls uint64 // Calls that came during Shutdown
+
+	// CanceledRequests are Requests whose caller said that it gave up (package cancel).
+	CanceledRequests uint64
 }
 
 // Dial connects to a server at an address of the form that net.Dial has for "tcp". ctx bounds the
@@ -125,7 +129,7 @@ func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *s
 	c.ready.Store(!accepted)
 	c.in = records{
 		maxSize: set.MaxRecord, maxFragments: set.MaxFragments,
-		deadline: func(t time.Time) { _ = nc.SetReadDeadline(t) }, timeout: set.RecordTimeout, grow: c.reserve,
+		deadline: func(t time.Time) { _ = nc.SetReadDeadline(t) }, timeout: set.RecordTimeout, grow: c.reserve, drop: c.reserved.give,
 	}
 	c.mu.Lock() // the timer may fire at once
 	c.setStream(nc)
@@ -183,6 +187,8 @@ func (c *Conn) read() {
 		*c.record = rec
 		if err == nil {
 			err = c.dispatch(rec)
+		} else if over := (*passedOver)(nil); errors.As(err, &over) {
+			err = c.refuseLong(rec, over)
 		}
 		if err != nil {
 			if errors.Is(err, io.EOF) && ofSystem(c.out.nc) {
@@ -262,15 +268,14 @@ func (c *Conn) dispatch(rec []byte) error {
 			return c.switchToTLS(xid)
 		}
 	}
-	if !c.began && !c.plainOnly() {
-		c.began = true
-		c.stopFirst()
-		if c.accepted && c.set.tls != nil && !c.secured {
-			c.log.Info("tcp: the connection has no TLS", "mode", c.set.TLS.Mode.String())
-		}
-	}
-	if typ == oncrpc.MsgCall {
-		return c.accept(xid, refusal)
+	c.noteFirst()
+	switch {
+	case typ == oncrpc.MsgCall && refusal != nil:
+		return c.accept(xid, refusalOf(xid, refusal))
+	case typ == oncrpc.MsgCall && !c.set.NoCancel && cancel.IsCall(rec):
+		return c.accept(xid, cancel.Serve(rec, c.cancelRequests))
+	case typ == oncrpc.MsgCall:
+		return c.accept(xid, nil)
 	}
 	switch {
 	case c.reply(xid, rec):
@@ -281,6 +286,19 @@ func (c *Conn) dispatch(rec []byte) error {
 	}
 	c.reserved.give()
 	return nil
+}
+
+// noteFirst is called for each message. The first one, unless it is in plaintext where there must
+// be TLS, stops the timer.
+func (c *Conn) noteFirst() {
+	if c.began || c.plainOnly() {
+		return
+	}
+	c.began = true
+	c.stopFirst()
+	if c.accepted && c.set.tls != nil && !c.secured {
+		c.log.Info("tcp: the connection has no TLS", "mode", c.set.TLS.Mode.String())
+	}
 }
 
 // stopFirst stops the timer for the first message.
@@ -376,7 +394,9 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.stats
+	s := c.stats
+	s.CanceledRequests = c.cancels.got
+	return s
 }
 
 // vitals returns what a Client needs to know about the connection. The number of cancelled Calls is

@@ -34,7 +34,7 @@ func TestPeerSpeaksSomethingElse(t *testing.T) {
 		"long reply":    {"\xff\xff\xff\xff\x00\x00\x00\x01\x00\x00\x00\x01", tcp.ErrRecord, "more than"},
 		"long fragment": {"\xff\xff\xff\xff", tcp.ErrRecord, "more than"},
 		// A reply that a peer with a longer limit sends in several fragments: it may have run.
-		"first of several fragments": {"\x01\x40\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01", tcp.ErrRecord, "more than"},
+		"first of several fragments": {"\x01\x40\x00\x00\x00\x00\x00\x01\x00\x00\x00\x01", io.ErrUnexpectedEOF, "before its end"},
 		"mark of several fragments":  {"\x7f\xff\xff\xff", tcp.ErrRecord, "more than"},
 		"short text":                 {"BUSY\r\n\t", tcp.ErrNotRPC, `beginning with "BUSY\r\n\t", where`},
 	} {

@@ -55,9 +55,14 @@ func (r *request) handle(wait bool) {
 		c.fail(err)
 		r.drop()
 	}()
-	if wait && !r.awaitTicket() {
+	switch {
+	case r.canceled.Load():
+		r.refuseCanceled()
+	case wait && !r.awaitTicket():
 		r.drop()
-	} else {
+	case r.canceled.Load(): // during the wait
+		r.refuseCanceled()
+	default:
 		r.handler.ServeRPC(&r.Request)
 	}
 	returned = true

@@ -164,7 +164,7 @@ func waitFor(t testing.TB, holds func() bool) {
 // answers no other, and its XID cannot be used until it has come.
 func TestStrayMessages(t *testing.T) {
 	ours, theirs := net.Pipe()
-	c := tcp.NewConn(ours, nil)
+	c := tcp.NewConn(ours, &tcp.Config{NoCancel: true})
 	defer c.Close()
 	defer theirs.Close()
 	read := func(n int) {

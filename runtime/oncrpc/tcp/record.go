@@ -48,6 +48,10 @@ type records struct {
 	// after an error the record is not read.
 	grow func(n int, wait bool) error
 
+	// drop gives back the memory that grow has taken, before the rest of a record over a limit is
+	// passed over. If nil, such a record is an error.
+	drop func()
+
 	begun     bool        // a record has been read
 	fragments int         // of the record that was read last
 	partial   atomic.Bool // a record is being read whose next bytes have not come
@@ -94,7 +98,7 @@ func (r *resumed) Read(b []byte) (int, error) {
 
 // next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
 // where needed. The error wraps io.EOF only if the stream is closed between records, as it should
-// be.
+// be. After a *passedOver the next record can be read.
 func (rd *records) next(buf []byte) ([]byte, error) {
 	defer rd.disarm()
 	if rd.r == nil {
@@ -116,7 +120,7 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 		}
 		word := binary.BigEndian.Uint32(mark)
 		n := int(word &^ lastFragment)
-		if n > rd.maxSize && !rd.begun {
+		if n > rd.maxSize && !rd.begun && len(buf) == 0 {
 			first, _ := rd.r.Peek(min(rd.r.Buffered(), firstQuoted)) // they are buffered
 			if err := speaksRPC(first); err != nil {
 				return buf, err
@@ -124,11 +128,18 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 		}
 		_, _ = rd.r.Discard(markSize)
 		rd.due -= markSize
+		var over error
 		switch {
 		case n > rd.maxSize-len(buf):
-			return buf, fmt.Errorf("%w: more than %d bytes: %d, and %d in the next fragment (RFC 5531 §11)", ErrRecord, rd.maxSize, len(buf), n)
+			over = fmt.Errorf("%w: more than %d bytes: %d, and %d in the next fragment (RFC 5531 §11)", ErrRecord, rd.maxSize, len(buf), n)
 		case fragments > rd.maxFragments: // empty ones could go on without end
-			return buf, fmt.Errorf("%w: more than %d fragments for %d bytes (RFC 5531 §11)", ErrRecord, rd.maxFragments, len(buf))
+			over = fmt.Errorf("%w: more than %d fragments for %d bytes (RFC 5531 §11)", ErrRecord, rd.maxFragments, len(buf))
+		}
+		if over != nil && rd.drop != nil {
+			return rd.passOver(buf, word, over)
+		}
+		if over != nil {
+			return buf, over
 		}
 		last := word&lastFragment != 0
 		if buf, err = rd.fragment(buf, n, last); err != nil {

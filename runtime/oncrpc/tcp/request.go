@@ -26,6 +26,13 @@ type request struct {
 	done     func(error)
 	failed   error // why another answer than the handler's is sent
 	xid      uint32
+
+	// The connection's mu guards these.
+	listed     bool // in serving.running
+	prev, next *request
+	canceled   atomic.Bool             // the caller has given up; read without the lock, too
+	ctx        context.Context         // nil until the handler asks for it
+	stop       context.CancelCauseFunc // of ctx
 }
 
 var _ oncrpc.Responder = (*request)(nil)
@@ -39,14 +46,14 @@ var memories = sync.Pool{New: func() any {
 	return &b
 }}
 
-// accept passes the Call in *c.record to the handler, or answers it with a refusal that is not nil.
-// It waits while MaxRequests Calls are not answered, or too many bytes of replies are not written.
-func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
+// accept passes the Call in *c.record to the handler, or sends the answer if that is not nil. It
+// waits while MaxRequests Calls are not answered, or too many bytes of replies are not written.
+func (c *Conn) accept(xid uint32, answer []byte) error {
 	if ok, err := c.admit(); !ok {
 		return err
 	}
-	if refusal == nil && c.handler == nil {
-		refusal = unavailable(*c.record)
+	if answer == nil && c.handler == nil {
+		answer = refusalOf(xid, unavailable(*c.record))
 	}
 	if err := c.reserve(cap(*c.record)-c.reserved.bytes, true); err != nil {
 		c.forget()
@@ -56,13 +63,21 @@ func (c *Conn) accept(xid uint32, refusal *oncrpc.ReplyError) error {
 	r.out.request, r.Responder, r.Message = r, r, *c.record
 	c.record = memories.Get().(*[]byte)
 	c.reserved.pass()
-	if refusal != nil {
-		b, _ := refusal.Header(xid).AppendBinary(nil) // cannot fail
-		r.Request.Reply(oncrpc.Message{Inline: b}, nil)
+	c.mu.Lock()
+	c.running.add(r)
+	c.mu.Unlock()
+	if answer != nil {
+		r.Request.Reply(oncrpc.Message{Inline: answer}, nil)
 		return nil
 	}
 	r.Serve(c.handler)
 	return nil
+}
+
+// refusalOf returns the reply to a Call that is refused.
+func refusalOf(xid uint32, why *oncrpc.ReplyError) []byte {
+	b, _ := why.Header(xid).AppendBinary(nil) // cannot fail
+	return b
 }
 
 // unavailable returns the refusal of a Call to a side that serves no program.
@@ -87,6 +102,7 @@ type serving struct {
 	bytes    int                      // of their records
 	dropped  bool                     // a handler has dropped a Request
 	unused   time.Time                // when there was a Request last, at a server
+	running  running                  // those that accept has made
 	unsent   int                      // bytes of replies that are not written
 }
 
@@ -137,9 +153,6 @@ func (s *serving) forget() {
 
 // Conn implements oncrpc.Responder.
 func (r *request) Conn() oncrpc.Conn { return r.conn }
-
-// Context implements oncrpc.Responder.
-func (r *request) Context() context.Context { return r.conn.ctx }
 
 // Room implements oncrpc.Responder. The caller offers no memory: all results go with the reply.
 func (r *request) Room() (results []int, reply int) { return nil, r.conn.set.MaxReply }
@@ -238,6 +251,10 @@ func (r *request) release(err error) {
 	c.mu.Lock()
 	c.unsent -= r.reply
 	c.bytes -= record
+	c.running.remove(r)
+	if r.stop != nil {
+		r.stop(nil)
+	}
 	c.requests--
 	c.rest()
 	c.resume()

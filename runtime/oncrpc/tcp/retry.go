@@ -56,7 +56,7 @@ func retry(ctx context.Context, call *oncrpc.Call, src source, losses int, again
 		sent = ce.MayHaveRun
 		retried := tries.Failed(machine.TryFailure{
 			MayHaveRun: ce.MayHaveRun, Up: c.Err() == nil,
-			Lasting: ctx.Err() != nil || errors.Is(err, oncrpc.ErrMessage) || errors.Is(err, ErrTLS),
+			Lasting: ctx.Err() != nil || errors.Is(err, oncrpc.ErrMessage) || errors.Is(err, ErrTLS) || failsAlone(err),
 		})
 		if ce.MayHaveRun = tries.MayHaveRun(); !retried {
 			return nil, ce

@@ -140,7 +140,7 @@ func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 // is not.
 func TestAbandonedCalls(t *testing.T) {
 	for _, state := range []state{queued, sent} {
-		c := bare(settings{})
+		c := bare(settings{Config: Config{NoCancel: true}})
 		p := newPending().(*pending)
 		p.call = nullCall(t, 7)
 		c.calls[7] = p

@@ -188,7 +188,7 @@ func (c *Conn) switchToTLS(xid uint32) error {
 	if ok, err := c.quiesce(); err != nil {
 		return err
 	} else if !ok {
-		return c.accept(xid, oncrpc.Refused(oncrpc.AuthStatRejectedCred))
+		return c.accept(xid, refusalOf(xid, oncrpc.Refused(oncrpc.AuthStatRejectedCred)))
 	}
 	if n := c.in.r.Buffered(); n > 0 {
 		// RFC 9289 §5.1.1: discarded without an answer.

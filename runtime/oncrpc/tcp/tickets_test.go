@@ -3,7 +3,6 @@ package tcp_test
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -262,8 +261,9 @@ func TestRepliesAndRecordsAreLimitedByMaxMemory(t *testing.T) {
 			t.Errorf("%+v: a record of %d bytes: %v", tt.cfg, tt.record, err)
 		}
 		conn := s.Conns()[0]
-		if _, err := c.Call(t.Context(), callOf(1, tt.record-39)); err == nil || !errors.Is(conn.Err(), tcp.ErrRecord) {
-			t.Errorf("%+v: a record of %d bytes: %v, %v", tt.cfg, tt.record+1, err, conn.Err())
+		reply, err := c.Call(t.Context(), callOf(1, tt.record-39))
+		if err != nil || wordAt(reply.Message, 20) != uint32(oncrpc.GarbageArgs) || conn.Err() != nil {
+			t.Errorf("%+v: a record of %d bytes: %v, %v, want GARBAGE_ARGS", tt.cfg, tt.record+1, err, conn.Err())
 		}
 	}
 }

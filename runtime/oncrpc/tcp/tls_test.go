@@ -530,9 +530,11 @@ func TestTLSCancelledHalfSent(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c = tcp.NewConn(nc, nil)
+			c = tcp.NewConn(nc, &tcp.Config{NoCancel: true})
 		} else {
-			c = dial(t, addr, secured(a, tcp.TLSRequired))
+			cfg := secured(a, tcp.TLSRequired)
+			cfg.NoCancel = true
+			c = dial(t, addr, cfg)
 		}
 		theirs, ok := <-accepted
 		if !ok {

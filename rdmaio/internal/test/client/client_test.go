@@ -421,7 +421,7 @@ func TestSilentConnectionIsClosed(t *testing.T) {
 			}
 			r.Reply(rdmaio.Message{Inline: rpctest.ReplyHeader(binary.BigEndian.Uint32(r.Message)).Buf}, nil)
 		}), nil)
-		c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{StuckTimeout: 4 * time.Second, Conn: &rdmaio.Config{Credits: 1000}})
+		c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{StuckTimeout: 4 * time.Second, Conn: &rdmaio.Config{Credits: 1000, NoCancel: true}})
 		call := func() error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 			defer cancel()

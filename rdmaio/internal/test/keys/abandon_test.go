@@ -93,7 +93,7 @@ func TestLateReadGetsTheCallsData(t *testing.T) {
 	rdmaiotest.Each(t, func(t *testing.T, w *rdmaiotest.World) {
 		h := rpctest.Silent{Got: make(chan *rdmaio.Request, 1)}
 		s := w.Serve(h, &rdmaio.Config{MaxConnMemory: 5000})
-		c := w.Dial(&rdmaio.Config{Credits: 4})
+		c := w.Dial(&rdmaio.Config{Credits: 4, NoCancel: true})
 		go func() { rpctest.Quick(nil).ServeRPC(<-h.Got) }()
 		rpctest.Again(t, c, rpctest.SmallCall(), 1)
 		hold := make(chan error, 1)

@@ -494,7 +494,7 @@ func TestPropertiesMayBeContinued(t *testing.T) {
 // dropped (R181).
 func TestCallIsCancelledBetweenParts(t *testing.T) {
 	v2test.Each(t, "Call", func(t *testing.T, w *rdmaiotest.World) {
-		p, conn := v2test.Client(t, w, peer2.Config{Ceiling: 1}, v2test.Config(rdmaio.Config{Continue: 1 << 20}))
+		p, conn := v2test.Client(t, w, peer2.Config{Ceiling: 1}, v2test.Config(rdmaio.Config{Continue: 1 << 20, NoCancel: true}))
 		ctx, cancel := context.WithCancel(context.Background())
 		call := rpctest.BigCall(9, 12000)
 		done := v2test.StartWith(ctx, conn, call)

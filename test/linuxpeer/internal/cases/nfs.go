@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/cancel"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/test/linuxpeer/internal/nfs"
 )
@@ -85,6 +86,11 @@ func nfsNull(t *T, crc bool) {
 			What: fmt.Sprintf("NULL of program %d version %d at the port of NFS/RDMA", row.program, row.version),
 			Rule: "RFC 5531 §9", Expected: row.saw, Saw: row.saw,
 		})
+	}
+	told := cancel.XIDs{conn.XID()} // as a Call that is given up would (docs/cancel.md)
+	c := rpc.NewClient(conn, oncrpc.Program{Number: cancel.Program, Version: cancel.ProgramV1}, nil)
+	if err := c.Call(t.Context(), cancel.ProcCalls, &told, nil, nil); !errors.Is(err, oncrpc.ErrProgUnavail) || conn.Err() != nil {
+		t.Errorf("a Call of package cancel: %v, the connection is %v, expected PROG_UNAVAIL", err, conn.Err())
 	}
 	terms := conn.Terms()
 	if terms.InlineSend != 4096 || terms.InlineRecv != 4096 {
