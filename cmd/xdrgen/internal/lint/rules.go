@@ -84,7 +84,7 @@ var rules = [numRules]Info{
 	WideCharacters: {"XDL0107", "wide-characters", Warning, "RFC 4506 §4.12, §4.13", "each element of an array takes at least 4 bytes on the wire, even if it is one byte in C", "use opaque or string"},
 
 	ClosedUnion:     {"XDL0201", "union-without-default", Warning, "RFC 4506 §4.15", "readers of today's protocol cannot read a value that is added later", "add default: void; or a default arm with an opaque"},
-	MissingArm:      {"XDL0202", "missing-arm", Warning, "RFC 4506 §4.15", "values of the enum without an arm can be neither sent nor read", "add an arm for each of them (void if it has no data), or a default"},
+	MissingArm:      {"XDL0202", "missing-arm", Warning, "RFC 4506 §4.15", "values of the discriminant without an arm can be neither sent nor read", "add an arm for each of them (void if it has no data), or a default"},
 	DeadDefault:     {"XDL0203", "dead-default", Advice, "RFC 4506 §4.15", "every value of the discriminant has a case, so the default is never taken", "remove the default, or make the discriminant an int if values may be added"},
 	EnumWithoutZero: {"XDL0204", "enum-without-zero", Advice, "RFC 4506 §4.3", "the zero value in Go, and cleared memory in C, is not a member", "add a member with the value 0"},
 	NumericCase:     {"XDL0205", "numeric-case", Advice, "RFC 4506 §4.15", "the enum has a name for this number", "use the name"},
