@@ -152,6 +152,7 @@ func (a *answerer) release(q *engine.Request) {
 	}
 	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
 	q.ReturnLoan()
+	q.ForgetAnswer()
 	if r.delivered {
 		if r.end != nil {
 			r.end.finish(err)
