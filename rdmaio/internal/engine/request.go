@@ -239,7 +239,7 @@ func (r *Request) reset() {
 	r.pulling = pulling{}
 }
 
-// ForgetAnswer lets go of the memory of the answer. The driver calls it for a Request in
+// ForgetAnswer forgets the answer and its memory. The driver calls it for a Request in
 // Effects.Release: the engine resets those in the next Step only, and that may be much later.
 func (r *Request) ForgetAnswer() {
 	empty(&r.transfers)
