@@ -1,0 +1,127 @@
+package version2
+
+import (
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/peertest/peer2"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/rpctest"
+	"github.com/rpcrdma/rpcrdma/internal/v2test"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+)
+
+// A server takes as much as it says, and refuses one more as it says: credits, bytes of a message,
+// segments of a chunk, and the numbers of read and write chunks, which its ERRORs name (R37, R167,
+// R170, R202, R205, R217, T1). The scripted client reads each value from the server's messages.
+func TestAdvertisedValuesAreTaken(t *testing.T) {
+	type seg = peertest.Segment
+	for name, cfg := range map[string]rdmaio.Config{
+		"small": {Credits: 3, ReverseCredits: -1, MaxSegments: 5, MaxChunks: 2},
+		"large": {Credits: 20, ReverseCredits: 7, MaxSegments: 150, MaxChunks: 9, InlineSend: 8192, InlineRecv: 8192},
+		"queue": {Credits: 2, SendQueue: 4, MaxSegments: 64, MaxChunks: 3},
+	} {
+		v2test.Each(t, name, func(t *testing.T, w *rdmaiotest.World) {
+			hold := make(chan struct{})
+			var held atomic.Bool
+			a := &rpctest.App{Reply: func(*rdmaio.Request) bool {
+				if held.Load() {
+					<-hold
+				}
+				return false
+			}}
+			w.Serve(a, v2test.Config(cfg))
+			p := v2test.RawClient(t, w, peer2.Config{Ceiling: 64, Size: 8192})
+			p.Send(peer2.Props(0x100, peer2.Prop(peer2.ReceiveSize, 8192)))
+			offer := p.Next()
+			size, ok := offer.Value(peer2.ReceiveSize)
+			segments, ok2 := offer.Value(peer2.SegmentCount)
+			if offer.Type != peer2.ConnProp || !ok || !ok2 {
+				t.Fatalf("the server answers a CONNPROP with %v", offer)
+			}
+			if want := max(cfg.InlineRecv, 4096); int(size) != want || int(segments) != cfg.MaxSegments {
+				t.Errorf("it advertises %d bytes and %d segments, want %d and %d", size, segments, want, cfg.MaxSegments)
+			}
+			credits := p.Book.Out
+			o := p.Offer(8192, rdmaiotest.AnyAccess)
+			target := seg{Key: o.RKey(), Length: 8, Addr: o.RemoteAddr()}
+			xid := uint32(0x200)
+			ask := func(change func(m *peer2.Message)) peer2.Message {
+				xid++
+				m := peer2.Call(xid, rpctest.CallBytes(xid, 40))
+				change(&m)
+				p.Send(m)
+				answer := p.Next()
+				if answer.XID != xid {
+					t.Fatalf("%v answers %#x", answer, xid)
+				}
+				return answer
+			}
+			refused := func(code uint32, change func(m *peer2.Message)) uint32 {
+				m := ask(change)
+				if m.Type != peer2.Error || m.Code != code || len(m.Args) != 1 {
+					t.Fatalf("one more: %v, want an ERROR of code %d with a number", m, code)
+				}
+				return m.Args[0]
+			}
+			served := func(what string, change func(m *peer2.Message)) {
+				if m := ask(change); !m.IsReply() {
+					t.Errorf("%s: %v", what, m)
+				}
+			}
+
+			served("a message of the advertised size", func(m *peer2.Message) {
+				m.Payload = rpctest.CallBytes(m.XID, int(size)-(len(m.Bytes())-len(m.Payload)))
+			})
+			chunk := func(n int) []seg { return slices.Repeat([]seg{target}, n) }
+			served("segments of a write chunk", func(m *peer2.Message) { m.Writes = [][]seg{chunk(int(segments))} })
+			served("segments of the reply chunk", func(m *peer2.Message) { m.Reply = chunk(int(segments)) })
+			for _, change := range []func(m *peer2.Message){
+				func(m *peer2.Message) { m.Writes = [][]seg{chunk(int(segments) + 1)} },
+				func(m *peer2.Message) { m.Reply = chunk(int(segments) + 1) },
+			} {
+				if n := refused(peer2.ErrSegments, change); n != segments {
+					t.Errorf("the ERROR names %d segments, the properties %d", n, segments)
+				}
+			}
+
+			reads := func(n int) func(m *peer2.Message) {
+				return func(m *peer2.Message) {
+					m.Payload = rpctest.CallBytes(m.XID, 40+8*n)
+					for i := range n {
+						s := target
+						s.Position, s.Length = uint32(40+16*i), 8
+						m.Reads = append(m.Reads, s)
+					}
+				}
+			}
+			writes := func(n int) func(m *peer2.Message) {
+				return func(m *peer2.Message) { m.Writes = make([][]seg, n) }
+			}
+			served("as many read chunks as the ERROR names", reads(int(refused(peer2.ErrReadChunks, reads(cfg.MaxChunks+1)))))
+			served("as many write chunks as the ERROR names", writes(int(refused(peer2.ErrWriteChunks, writes(cfg.MaxChunks+1)))))
+
+			if credits != cfg.Credits+max(cfg.ReverseCredits, 0) && cfg.ReverseCredits != 0 {
+				t.Errorf("it grants %d credits, want %d and %d", credits, cfg.Credits, cfg.ReverseCredits)
+			}
+			p.Quiet()
+			if p.Book.Out > credits {
+				t.Fatalf("%d credits, the first message granted %d", p.Book.Out, credits)
+			}
+			held.Store(true)
+			n := p.Book.Out
+			for range n {
+				xid++
+				p.Send(peer2.Call(xid, rpctest.CallBytes(xid, 40)))
+			}
+			close(hold)
+			for range n {
+				if m := p.Next(); !m.IsReply() {
+					t.Errorf("one of %d Calls for as many credits: %v", n, m)
+				}
+			}
+		})
+	}
+}
