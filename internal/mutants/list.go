@@ -46,6 +46,7 @@ var mutants = slices.Concat(
 	statesMutants,
 	rpcMutants,
 	reconnectMutants,
+	historyMutants,
 	hostauthMutants,
 	providerMutants,
 	iwarpMutants,
