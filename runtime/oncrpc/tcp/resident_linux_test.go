@@ -206,6 +206,13 @@ func TestResidentMemoryIsBounded(t *testing.T) {
 			}
 		}, 3, 64 << 20},
 		{"16 connections, 4 MiB of empty names", 16, func(c net.Conn) { _, _ = c.Write(names(4 << 20 / 8)) }, 3, 64 << 20},
+		{"64 connections, 10 MiB of empty names twice", 64, func(c net.Conn) {
+			for range 2 {
+				if _, err := c.Write(names(10 << 20 / 8)); err != nil {
+					return
+				}
+			}
+		}, 3, 64 << 20},
 		{"16 connections, 4 MiB in records that do not end", 16, func(c net.Conn) {
 			b := names(4 << 20 / 8)
 			_, _ = c.Write(b[:len(b)-4])
