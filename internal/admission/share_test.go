@@ -158,7 +158,9 @@ func TestExcessiveSources(t *testing.T) {
 	if !one.Excessive() || other.Excessive() {
 		t.Errorf("one of 500 bytes: %t, one of 80: %t; a third is 333", one.Excessive(), other.Excessive())
 	}
-	other.Give(80)
+	if other.Give(80); one.Excessive() {
+		t.Error("another source has nothing any more, and counts")
+	}
 	one.Give(499)
 	if one.Excessive() || other.Excessive() {
 		t.Error("almost nothing is taken")

@@ -257,3 +257,41 @@ func TestTicketWithoutAReserveTakesOfItsShare(t *testing.T) {
 	}
 	ticket.End()
 }
+
+// A wait for more bytes ends with the connection, after its limit, or when there are as many.
+func TestAwaitMoreHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := admission.Budget{Most: 4000, Reply: 1000}
+		s := b.Join(at(1))
+		s.Take(1000, nil) // all of its share
+		has, waits := s.Ticket(1000), s.Ticket(0)
+		if !has.AwaitMore(1000, nil, nil, time.Second) || has.AwaitMore(1, nil, nil, time.Second) {
+			t.Fatal("the reserve has 1000 bytes for one Request alone")
+		}
+		more := s.Ticket(0)
+		if !more.AwaitMore(900, nil, nil, time.Second) {
+			t.Fatal("the reserve has 1000 more")
+		}
+		for _, tt := range []struct{ limit, closed, freed, want time.Duration }{
+			{time.Second, time.Hour, time.Hour, time.Second},
+			{0, 2 * time.Second, time.Hour, 2 * time.Second},
+			{time.Hour, time.Hour, 200 * time.Millisecond, 200 * time.Millisecond},
+		} {
+			done := make(chan struct{})
+			closing := time.AfterFunc(tt.closed, func() { close(done) })
+			freeing := time.AfterFunc(tt.freed, func() { has.End() })
+			start := time.Now()
+			got := waits.AwaitMore(900, "owner", done, tt.limit)
+			if took := time.Since(start); took != tt.want || got != (tt.freed == tt.want) {
+				t.Errorf("%+v: %t after %v", tt, got, took)
+			}
+			closing.Stop()
+			freeing.Stop()
+		}
+		waits.End()
+		more.End()
+		if b.Used() != 0 {
+			t.Errorf("%d bytes are used in the end", b.Used())
+		}
+	})
+}

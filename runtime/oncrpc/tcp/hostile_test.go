@@ -117,6 +117,7 @@ func TestRefusedCalls(t *testing.T) {
 func TestHostileStreams(t *testing.T) {
 	s := listen(t, newService(), &tcp.Config{Logger: quiet, MaxFragments: 100, MaxRecord: 1 << 20})
 	honest := dial(t, s.Addr(), nil)
+	double(t, honest) // within FirstCallTimeout: records that are passed over take as long
 	for name, stream := range map[string][]byte{
 		"a mark of 2 GiB":         {0xff, 0xff, 0xff, 0xff},
 		"a fragment too long":     {0, 0x10, 0, 1},
