@@ -72,16 +72,16 @@ type Pool struct {
 
 	mu      sync.Mutex
 	closed  bool
-	regions []verbs.MemoryRegion // invalid ones
-	demands []*demand            // invalid ones, without memory
-	inPlace atomic.Bool          // the device has no regions on demand
-	kept    shelf                // buffers
-	usage   usage                // of buffers
-	seen    uint64               // Stats.Registrations when the last rest period was over
-	bursts  *time.Timer          // fires after a burst period, while over KeepBytes are kept
-	rests   *time.Timer          // fires after a period of rest, while anything is kept
-	lateErr error                // of freeing memory then
-	inUse   int                  // regions and buffers
+	regions []idleRegion
+	demands []*demand   // invalid ones, without memory
+	inPlace atomic.Bool // the device has no regions on demand
+	kept    shelf       // buffers
+	usage   usage       // of buffers
+	seen    uint64      // Stats.Registrations when the last rest period was over
+	bursts  *time.Timer // fires after a burst period, while over KeepBytes are kept
+	rests   *time.Timer // fires after a period of rest, while anything is kept
+	lateErr error       // of freeing memory then
+	inUse   int         // regions and buffers
 	stats   Stats
 
 	revoker verbs.Revoker // nil: none
@@ -104,6 +104,13 @@ func New(pd verbs.ProtectionDomain, cfg Config) *Pool {
 	p := &Pool{pd: pd, cfg: cfg, kept: shelf{may: cfg.Keep}}
 	p.inPlace.Store(!cfg.Heap)
 	return p
+}
+
+// idleRegion is an invalid region that is kept. It holds the caller's memory of its last
+// registration (Bytes), so many bytes.
+type idleRegion struct {
+	verbs.MemoryRegion
+	holds int
 }
 
 // Region is a valid region. Its memory is the caller's, or a copy, or belongs to the Pool.
@@ -258,8 +265,9 @@ func (p *Pool) register(buf []byte, access verbs.Access, pinned int) (verbs.Memo
 	}
 	var mr verbs.MemoryRegion
 	if n := len(p.regions); n > 0 {
-		mr = p.regions[n-1]
-		p.regions[n-1] = nil
+		mr = p.regions[n-1].MemoryRegion
+		p.kept.mayHold(-p.regions[n-1].holds)
+		p.regions[n-1] = idleRegion{}
 		p.regions = p.regions[:n-1]
 	}
 	p.inUse++
@@ -286,7 +294,7 @@ func (p *Pool) register(buf []byte, access verbs.Access, pinned int) (verbs.Memo
 		p.inUse--
 		p.stats.Pinned -= uint64(pinned)
 		if !made {
-			p.regions = append(p.regions, mr)
+			p.regions = append(p.regions, idleRegion{mr, 0})
 		}
 		return nil, err
 	}
@@ -396,7 +404,11 @@ func (p *Pool) Stats() Stats {
 
 // takeRegions removes and returns all kept regions. The caller holds mu.
 func (p *Pool) takeRegions() (regions []verbs.MemoryRegion) {
-	regions, p.regions = p.regions, nil
+	for _, r := range p.regions {
+		p.kept.mayHold(-r.holds)
+		regions = append(regions, r.MemoryRegion)
+	}
+	p.regions = nil
 	for _, d := range p.demands {
 		regions = append(regions, d.mr)
 	}

@@ -67,9 +67,9 @@ func (p *Pool) takeBack(r *Region, revocations uint64) error {
 	if r.remote {
 		p.stats.Revocations += revocations
 	}
-	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle
+	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle && p.kept.mayHold(r.pinned)
 	if keep {
-		p.regions = append(p.regions, r.MemoryRegion)
+		p.regions = append(p.regions, idleRegion{r.MemoryRegion, r.pinned})
 		p.watch()
 	} else {
 		p.stats.Regions--

@@ -15,6 +15,9 @@ func (s *shelf) count(class int) int {
 	return len(s.buffers[class])
 }
 
+// mayHold is Config.Keep for n bytes of a caller.
+func (s *shelf) mayHold(n int) bool { return s.may == nil || n == 0 || s.may(n) }
+
 // put adds a buffer, unless Config.Keep does not let it, and reports whether it did.
 func (s *shelf) put(b *Buffer) bool {
 	if s.may != nil && !s.may(len(b.mem)) {
