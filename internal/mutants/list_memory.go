@@ -9,7 +9,7 @@ var memoryMutants = []mutant{
 	{"a region that cannot be redirected keeps a buffer", "rdmaio/internal/mrpool/pool.go", "		err = errors.Join(err, p.Put(b))\n		if errors.Is(err, verbs.ErrNotSupported) {", "		if errors.Is(err, verbs.ErrNotSupported) {", mrpoolTests},
 	{"a device without redirection fails to detach", "rdmaio/internal/mrpool/pool.go", "		if errors.Is(err, verbs.ErrNotSupported) {\n			err = nil\n		}", "", mrpoolTests},
 	{"a closed pool keeps a region", releaseFile, "	keep := !p.closed && len(p.regions) < p.cfg.KeepIdle", "	keep := len(p.regions) < p.cfg.KeepIdle", mrpoolTests},
-	{"a kept region is not given back at rest", releaseFile, "		p.regions = append(p.regions, r.MemoryRegion)\n		p.watch()", "		p.regions = append(p.regions, r.MemoryRegion)", mrpoolTests},
+	{"a kept region is not given back at rest", releaseFile, "		p.regions = append(p.regions, idleRegion{r.MemoryRegion, r.pinned})\n		p.watch()", "		p.regions = append(p.regions, idleRegion{r.MemoryRegion, r.pinned})", mrpoolTests},
 	{"a buffer made to measure has a class", "rdmaio/internal/mrpool/pool.go", "return p.buffer(n, 0, n) }", "return p.Buffer(n) }", mrpoolTests},
 	{"a buffer that was not made is in use", "rdmaio/internal/mrpool/pool.go", "	if err != nil {\n		p.inUse--\n		return nil, fmt.Errorf(\"mrpool: buffer of", "	if err != nil {\n		return nil, fmt.Errorf(\"mrpool: buffer of", mrpoolTests},
 	{"a buffer that cannot be registered keeps its memory", "rdmaio/internal/mrpool/pool.go", "		return nil, errors.Join(err, pd.Free(mem))", "		return nil, err", mrpoolTests},
