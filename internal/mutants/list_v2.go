@@ -26,7 +26,7 @@ var v2Mutants = []mutant{
 	{"a property of the default value may be in a set twice", v2PropertyFile, "if p.ID >= rpcrdma2.PropIDMaxSendSize && p.ID", "if len(p.Data) > 0 && p.ID >= rpcrdma2.PropIDMaxSendSize && p.ID", v2Tests},
 	{"the first message may have 4096 bytes", v2PropertyFile, "		if !heard { // R42, R190\n", "		if false {\n", v2Tests},
 	{"a peer may lower the inline threshold below the minimum", v2PropertyFile, "p.ReceiveSize = min(max(p.ReceiveSize, LeastInline), math.MaxInt32)", "p.ReceiveSize = min(p.ReceiveSize, math.MaxInt32)", v2Tests},
-	{"a message beyond the credits is accepted", v2AccountFile, "	if !a.Taken(class, m.Credit) {", "	if !a.Taken(class, m.Credit) && class == credit.Grant {", v2Tests},
+	{"a message beyond the credits is accepted", v2AccountFile, "	if !a.Taken(class) {", "	if !a.Taken(class, m.Credit) && class == credit.Grant {", v2Tests},
 	{"the word of a message of another version grants", v2AccountFile, " || f.Code == header.FaultVersion) {", ") {", v2Tests},
 	{"the word of an invalid message does not grant", v2AccountFile, "if f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion) {", "if f != nil {", v2Tests},
 	{"a grant is a message like any other", v2AccountFile, "		class = credit.Grant\n", "", v2Tests},

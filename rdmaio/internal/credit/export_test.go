@@ -6,8 +6,5 @@ func (a V2) Uncounted() V2 {
 	return a
 }
 
-// Doubtful reports whether a Grant counted as free that may have used the peer's last credit.
-func (a V2) Doubtful() bool { return a.doubt > 0 }
-
-// Strict reports whether the account counts as a peer does that pays for each Grant.
-func (a V2) Strict() bool { return a.strict }
+// Kin reports whether the account knows that the peer has such an account.
+func (a V2) Kin() bool { return a.kin }

@@ -24,25 +24,28 @@ const spare = 2
 // The low half of a credit word is the number of credits newly granted, the high half the ceiling:
 // the most that may be outstanding.
 //
-// A Grant costs a credit if another one is left. Otherwise it may be sent only to a peer without
-// credits, and it is free: it uses the extra Receive that the peer has for it, and no other Grant
-// may do so before the peer has sent another message. So an end never gives its last credit for a
-// Grant, and an idle connection leaves each end at least one.
+// The draft does not say whether a Grant costs a credit. Two ends with this account are kin, and
+// know that: the first message of each is properties, with a ceiling that is one more than the
+// credits granted. The one more is not used.
+//
+// Between kin a Grant costs a credit if another one is left. Otherwise it may be sent only to a
+// peer without credits, and it is free: it uses the extra Receive that the peer has for it (R175),
+// and no other Grant may do so before the peer has sent another message. So an end never gives its
+// last credit for a Grant, and an idle connection leaves each end at least one.
 //
 // The receiver of a Grant knows whether it cost a credit. It was free if at most one was
 // outstanding, or if a Grant of the receiver uses the extra Receive of the sender: the Grants
 // crossed, or the sender had no other message to send since. In both cases neither end had a credit
-// before. A peer with other rules may think that a Grant cost nothing where this account counts a
-// credit. Once for each, such a peer may send one message more.
+// before.
+//
+// Any other peer is taken to be strict: it pays for each message as long as it has a credit, and so
+// does this end (A4). Without a credit a Grant uses the extra Receive. The peer may send such a
+// Grant while credits are on their way to it. It counts as paid then, and the peer may have one
+// credit more.
 //
 // After Grants alone another Grant is due only if they used the peer's last credit, or if it gives
 // back two credits or more. So it stands for two Grants, and two ends cannot exchange them without
 // end (R176), but Grants alone never leave an end without credits (R171).
-//
-// A peer is strict if it pays for each Grant, even with its last credit. Grants show it that no end
-// with this account sends: see provesStrict. From then on each Grant of the peer costs a credit if
-// it has one. This end keeps its last credit for other messages even then. It sends a Grant with
-// the peer's extra Receive in its place, and takes one credit less from the peer's next grant.
 type V2 struct {
 	client bool
 	serves bool // Calls of the peer
@@ -54,8 +57,8 @@ type V2 struct {
 	heard    bool   // a message was received
 	begun    bool   // a grant was received
 	borrowed bool   // a Grant uses the peer's extra Receive: the peer has sent nothing else since
-	kept     bool   // a credit was left then, which a strict peer counts as used
-	strict   bool   // the peer pays for each Grant
+	named    bool   // the first message showed what this account is
+	kin      bool   // so did the first message of the peer
 	inFlight uint32 // Calls of this end
 
 	// Credits granted to the peer.
@@ -64,8 +67,7 @@ type V2 struct {
 	out     uint32 // credits granted, less those that messages used
 	granted bool   // a grant was sent
 	lent    bool   // a Grant used the extra Receive: this end has sent nothing else since
-	slack   bool   // a peer with other rules may have one credit more
-	doubt   uint32 // of out: credits that a strict peer has used for Grants that counted as free
+	slack   bool   // a strict peer may have one credit more
 	due     bool   // a message was received, and no grant was sent since
 	pinged  bool   // a Grant was received, and no grant was sent since
 	talks   bool   // the peer's last message, Grants aside, was properties or of an extension
@@ -76,10 +78,10 @@ type V2 struct {
 }
 
 // NewV2 returns the account of an end that serves and makes so many Calls at a time. Their sum, at
-// least 1 and at most 65535, is the ceiling of the credits that it grants. client is true at the
+// least 1 and at most 65534, is the ceiling of the credits that it grants. client is true at the
 // end that made the connection, which may send one message before the first grant (R178).
 func NewV2(client bool, serves, calls int) V2 {
-	const most = 0xffff
+	const most = 0xfffe // the first message names one more
 	sum := min(max(serves, 0), most) + min(max(calls, 0), most)
 	a := V2{client: client, serves: serves > 0, limit: 1, ceiling: uint32(min(max(sum, 1), most))}
 	if client {
@@ -98,48 +100,26 @@ func (a *V2) Receives() int { return int(a.ceiling) + spare }
 func (a *V2) Posted(n int) { a.posted += uint32(n) }
 
 // Taken counts a message received, and its Receive. It returns false if the peer had no credit for
-// it: the connection must then end (R170; T1, T12, T15). word is the message's credit word.
-func (a *V2) Taken(c Class, word uint32) bool {
+// it: the connection must then end (R170; T1, T12, T15).
+func (a *V2) Taken(c Class) bool {
 	if a.posted > 0 {
 		a.posted--
 	}
-	low := word & 0xffff
-	if c == Grant && a.granted && !a.strict && a.provesStrict(low, word>>16) {
-		a.turnStrict()
-	}
+	extra := c == Grant && a.granted && !a.lent
 	switch {
-	case c == Grant && a.granted && !a.lent && (a.out == 0 || !a.strict && (a.borrowed || a.out == 1)):
-		// It cost nothing.
+	case a.kin && extra && (a.borrowed || a.out <= 1):
 		a.lent = true
-		a.doubt++
 	case a.out > 0:
 		a.out--
-		a.slack = a.slack || c == Grant
+		a.slack = a.slack || c == Grant && a.granted && !a.kin
+	case extra:
+		a.lent = true
 	case c != Grant && a.slack:
 		a.slack = false
 	default:
 		return false
 	}
-	a.doubt = min(a.doubt, a.out) // with fewer credits a strict peer could not have sent it
 	return true
-}
-
-// provesStrict reports whether a Grant cannot be one of this account's. That account sends none
-// that grants nothing. It sends one without a credit, or with its last, only if this end has no
-// credit, and then grants all that its Calls in progress leave of its ceiling.
-func (a *V2) provesStrict(low, ceiling uint32) bool {
-	return low == 0 || (a.out <= 1 || a.borrowed) && (a.free > 0 || low+a.inFlight < ceiling)
-}
-
-// turnStrict counts as a strict peer does. Such a peer has paid for the Grants that counted as
-// free, and counts a credit for the last free Grant of this end.
-func (a *V2) turnStrict() {
-	a.strict = true
-	a.out -= a.doubt
-	if a.kept {
-		a.free--
-	}
-	a.borrowed, a.kept, a.lent = false, false, false
 }
 
 // Received takes the credit word of a message, after Taken.
@@ -162,11 +142,8 @@ func (a *V2) Received(word uint32, c Class) {
 	if c != Grant {
 		a.talks = c == Other
 	}
-	switch {
-	case a.strict: // without credits it has waited for our Grant
+	if c != Grant || !a.kin { // free Grants of kin may cross
 		a.borrowed = false
-	case c != Grant:
-		a.borrowed, a.kept = false, false
 	}
 	if c == Error {
 		if a.client && !a.begun && a.free == 0 {
@@ -174,8 +151,12 @@ func (a *V2) Received(word uint32, c Class) {
 		}
 		return
 	}
-	a.begun = true
 	high, low := max(word>>16, 1), word&0xffff
+	if !a.begun && c == Other && low > 0 && high == low+1 {
+		a.kin = !a.granted || a.named
+		high = low
+	}
+	a.begun = true
 	if first && low == 0 { // T8
 		a.zero++
 		low = 1
@@ -184,10 +165,6 @@ func (a *V2) Received(word uint32, c Class) {
 	if a.free > high {
 		a.aside += a.free - high
 		a.free = high
-	}
-	if low > 0 && a.kept && a.strict { // for the Grant that left a credit
-		a.free--
-		a.kept = false
 	}
 	n := min(low, high-a.free)
 	if n < low {
@@ -215,7 +192,7 @@ func (a *V2) Free(c Class) bool {
 	case Call:
 		return a.free > 0 && a.inFlight < a.limit
 	case Grant: // R178: before the first grant the client sends none
-		return a.begun && (a.pays() || a.out == 0 && !a.borrowed && (a.strict || a.expects()))
+		return a.begun && (a.pays() || a.out == 0 && !a.borrowed && (!a.kin || a.expects()))
 	default:
 		return a.free > 0
 	}
@@ -228,49 +205,63 @@ func (a *V2) Free(c Class) bool {
 func (a *V2) expects() bool { return a.serves || a.talks || a.inFlight > 0 || a.open }
 
 // pays reports whether a Grant costs a credit.
-func (a *V2) pays() bool { return a.free > 1 && (!a.lent || a.strict) }
+func (a *V2) pays() bool {
+	if a.kin {
+		return a.free > 1 && !a.lent
+	}
+	return a.free > 1 || a.free > 0 && !a.keeps()
+}
+
+// keeps reports whether this end keeps its last credit from a strict peer. A client keeps it for
+// its next Call, unless it waits for an answer, and sends a Grant without it.
+func (a *V2) keeps() bool { return a.client && a.inFlight == 0 && !a.open }
 
 // Sent counts a message that is about to be sent, which Free must allow, and returns its credit
 // word. A Call must have been Answered before its answer is Sent.
 func (a *V2) Sent(c Class) uint32 {
+	word := a.ceiling << 16
 	switch {
 	case c == Grant && !a.pays():
-		a.borrowed, a.kept = true, a.free > 0
+		a.borrowed = true
 	case a.free > 0:
-		if a.free--; a.free == 0 {
-			a.kept = false
-		}
+		a.free--
 	}
 	if c == Call {
 		a.inFlight++
 	}
-	if c != Grant || a.strict { // a strict peer without credits waits for this Grant
+	if c != Grant || !a.kin {
 		a.lent = false
 	}
 	if c == Error {
 		if !a.client && !a.granted && a.out == 0 {
 			a.out = 1 // the client may send another message: see Received
 		}
-		return a.ceiling << 16
+		return word
 	}
 	low := a.low()
 	if a.out == 0 && a.posted > spare {
 		low = max(low, 1) // R171, even if this end serves as many Calls as it can
+	}
+	if !a.granted {
+		if a.named = c == Other && low == a.ceiling; a.named {
+			word += 1 << 16
+		}
+		a.kin = a.kin && a.named
 	}
 	a.granted = true
 	a.out += low
 	if low > 0 {
 		a.due, a.pinged = false, false
 	}
-	return a.ceiling<<16 | low
+	return word | low
 }
 
 // low returns the number of credits that can be granted now: the Receives are posted, and each
 // credit may bring a Call (R172). A peer that is to send an answer or a further part gets at least
-// one (R160, R171).
+// one (R160, R171), and a strict peer if this end has no credit for its answers.
 func (a *V2) low() uint32 {
 	room := a.ceiling - min(a.busy, a.ceiling)
-	if room == 0 && (a.inFlight > 0 || a.open) {
+	if room == 0 && (a.inFlight > 0 || a.open || a.free == 0 && !a.kin) {
 		room = 1
 	}
 	room = min(room, a.posted-min(a.posted, spare))
@@ -283,10 +274,21 @@ func (a *V2) low() uint32 {
 // answer gives its credit back, too (draft-ietf-nfsv4-rpcrdma-version-two-00 §C.3; R181).
 //
 // After Grants alone the peer must have used its last credit, or get two or more (R171, R176).
+//
+// To a strict peer this end sends a Grant with its last credit, or without one, only if the peer is
+// without credits. If it owes the peer an answer, and waits for none, it keeps the credit for that
+// unless the peer gets two. See keeps for a client.
 func (a *V2) Due() bool {
 	if !a.due && !a.pinged || a.out > a.ceiling/2 {
 		return false
 	}
 	low := a.low()
-	return low > 0 && (a.due || a.out == 0 || low > 1) && a.Free(Grant)
+	switch {
+	case low == 0 || !a.Free(Grant):
+		return false
+	case !a.kin && a.free == 1:
+		waits, owes := a.inFlight > 0 || a.open, a.busy > 0
+		return a.out == 0 && (low > 1 || waits || !owes || a.keeps())
+	}
+	return a.due || a.out == 0 || low > 1
 }

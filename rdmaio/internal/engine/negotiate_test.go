@@ -180,8 +180,8 @@ func TestServerVersions(t *testing.T) {
 				}
 			} else {
 				s.get(peer2.Props(6))
-				if m := s.parsed()[0]; m.Ceiling() != 4 || m.Credits() != 4 || m.Type != peer2.ConnProp {
-					t.Errorf("%s: grants %d of %d credits, want 4 of 4", name, m.Credits(), m.Ceiling())
+				if m := s.parsed()[0]; m.Ceiling() != 4+1 || m.Credits() != 4 || m.Type != peer2.ConnProp {
+					t.Errorf("%s: grants %d of %d credits, want 4 of 5, which shows what account it is", name, m.Credits(), m.Ceiling())
 				}
 			}
 			if s.version != uint32(then) || !mine.Sent || len(s.posts) != len(s.cfg.Recv) {

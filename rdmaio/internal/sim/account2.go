@@ -20,6 +20,7 @@ type account2 struct {
 	w       *world
 	e       *end
 	ceiling int
+	begun   bool // it has granted credits
 
 	credits  int // that have reached this end
 	sent     int // messages, without grants
@@ -100,10 +101,15 @@ func (a *account2) post(m seen, n int) {
 	if a.e.i == 0 && first && (m.kind != isProps || n > 1024) { // R42, R182
 		fail("begins with %d bytes of kind %d", n, m.kind)
 	}
-	if high != a.ceiling {
+	want := a.ceiling
+	if m.kind == isProps && !a.begun { // what kind of account it is
+		want++
+	}
+	if high != want {
 		fail("has a ceiling of %d, advertises %d", a.ceiling, high)
 	}
 	if m.kind != isError {
+		a.begun = true
 		a.granted += low
 	}
 	if free, need := len(a.e.port.rq)+a.e.unread(), a.granted-a.received; free < need+1 {

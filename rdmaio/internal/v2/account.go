@@ -23,14 +23,16 @@ func (v *Version) Account(cfg protocol.AccountConfig) protocol.Account {
 // the message is invalid: the peer counts what it granted. Only the word of a message that is too
 // short, or of another version, is ignored, like that of an ERROR.
 func (a *account) Received(m *header.Message, f *header.Fault, _ protocol.Purpose) *header.Fault {
-	class := credit.Other // calls, answers and other messages are counted in the same way
+	class := credit.Call // answers are counted in the same way
 	switch m.Kind {
+	case header.KindProps, header.KindOther:
+		class = credit.Other
 	case header.KindGrant:
 		class = credit.Grant
 	case header.KindError:
 		class = credit.Error
 	}
-	if !a.Taken(class, m.Credit) { // R170; T1, T12, T15
+	if !a.Taken(class) { // R170; T1, T12, T15
 		return &header.Fault{Code: header.FaultCredit, Found: a.given}
 	}
 	if f != nil && (f.Code == header.FaultShort || f.Code == header.FaultVersion) {

@@ -23,8 +23,8 @@ func TestEachMessageCostsACredit(t *testing.T) {
 		protocol.ClassCall:   0x00050005,
 		protocol.ClassPart:   0x00050005,
 		protocol.ClassAnswer: 0x00050005,
-		protocol.ClassProps:  0x00050005,
-		protocol.ClassOther:  0x00050005,
+		protocol.ClassProps:  0x00060005, // the first properties show what account it is
+		protocol.ClassOther:  0x00060005,
 		protocol.ClassError:  0x00050000, // R177
 	} {
 		a := newAccount(true)

@@ -62,8 +62,8 @@ func TestClientKeepsToTheGrants(t *testing.T) {
 		v2test.Each(t, c.name, func(t *testing.T, w *rdmaiotest.World) {
 			p, done := v2test.DialPeer(t, w, peer2.Config{Ceiling: 32}, v2test.Config(rdmaio.Config{Credits: 10, NoCancel: true}))
 			offer := p.Next()
-			if offer.Ceiling() != 10 {
-				t.Errorf("R167: the ceiling is %d, want 10", offer.Ceiling())
+			if offer.Ceiling() != 10+1 {
+				t.Errorf("R167: the first ceiling is %d, want 11", offer.Ceiling())
 			}
 			p.SendWith(peer2.Props(offer.XID), c.first.ceiling, c.first.credits)
 			conn := v2test.Connected(t, done)
@@ -131,8 +131,8 @@ func TestPeerBeyondItsGrantIsLost(t *testing.T) {
 			if p.Book.Out != c.credits {
 				t.Fatalf("%d credits", p.Book.Out)
 			}
-			for _, m := range c.list() {
-				p.Force(m, 1, 0)
+			for i, m := range c.list() {
+				p.Force(m, 1, 1-min(i, 1)) // the server has used the credit of the properties
 			}
 			if c.ends {
 				p.Ends()
