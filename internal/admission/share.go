@@ -81,7 +81,11 @@ func (s *Share) Take(n int, w *Waiter) bool {
 func (s *Share) take(n int) bool {
 	ok := s.free(int64(n)) || s.roomy(n) || int64(n) <= s.room()
 	if ok {
-		s.add(int64(n))
+		if s.used == 0 && n != 0 {
+			s.budget.holders++
+		}
+		s.used += int64(n)
+		s.budget.used += int64(n)
 	}
 	return ok
 }
@@ -142,18 +146,14 @@ func (s *Share) Give(n int) {
 }
 
 // give gives back n bytes without a call of Waiters. Budget.mu must be held.
-func (s *Share) give(n int) { s.add(-int64(n)) }
-
-// add counts n bytes, which may be negative. Budget.mu must be held.
-func (s *Share) add(n int64) {
+func (s *Share) give(n int) {
 	had := s.used != 0
-	s.used += n
-	s.budget.used += n
-	switch has := s.used != 0; {
-	case has && !had:
-		s.budget.holders++
-	case had && !has:
+	s.used -= int64(n)
+	s.budget.used -= int64(n)
+	if has := s.used != 0; had && !has {
 		s.budget.holders--
+	} else if has && !had { // n is negative
+		s.budget.holders++
 	}
 }
 

@@ -38,6 +38,8 @@ type HandlerConfig struct {
 type Handler struct {
 	cfg      HandlerConfig
 	services map[uint32][]*Service // by program
+	number   uint32                // of the first one's program
+	first    []*Service            // its services, to save a look into the map
 	requests sync.Pool             // of *pooledRequest
 }
 
@@ -56,6 +58,10 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 		}
 		h.services[s.program.Number] = append(h.services[s.program.Number], s)
 	}
+	if len(services) > 0 {
+		h.number = services[0].program.Number
+		h.first = h.services[h.number]
+	}
 	h.requests.New = func() any {
 		p := &pooledRequest{Request: Request{handler: h}, buf: make([]byte, 0, 256)}
 		p.memory.limit(&p.Request)
@@ -64,6 +70,14 @@ func NewHandler(cfg *HandlerConfig, services ...*Service) *Handler {
 		return p
 	}
 	return h
+}
+
+// of returns a program's services.
+func (h *Handler) of(program uint32) []*Service {
+	if program == h.number {
+		return h.first
+	}
+	return h.services[program]
 }
 
 // ServeRPC implements oncrpc.Handler.
@@ -79,7 +93,7 @@ func (h *Handler) ServeRPC(r *oncrpc.Request) {
 	if len(r.Message) >= 16 { // also if the header cannot be decoded
 		prog = binary.BigEndian.Uint32(r.Message[12:])
 	}
-	services := h.services[prog]
+	services := h.of(prog)
 	if len(services) == 0 && h.cfg.Next != nil {
 		p.release()
 		h.cfg.Next.ServeRPC(r)
@@ -129,7 +143,7 @@ func refuseCred(cred *oncrpc.OpaqueAuth, r *oncrpc.Request) *oncrpc.ReplyError {
 // only the replies of other procedures. For programs that no Service serves it asks
 // HandlerConfig.Next in the same way, and returns false if Next does not have this method.
 func (h *Handler) Idempotent(program, version, procedure uint32) bool {
-	services := h.services[program]
+	services := h.of(program)
 	if len(services) == 0 && h.cfg.Next != nil {
 		next, ok := h.cfg.Next.(interface {
 			Idempotent(program, version, procedure uint32) bool
@@ -147,7 +161,7 @@ func (h *Handler) Idempotent(program, version, procedure uint32) bool {
 // ReplyBound implements oncrpc.Bounder. For programs that no Service serves it asks
 // HandlerConfig.Next.
 func (h *Handler) ReplyBound(program, version, procedure uint32) int {
-	services := h.services[program]
+	services := h.of(program)
 	if len(services) == 0 && h.cfg.Next != nil {
 		return oncrpc.BoundOf(h.cfg.Next, program, version, procedure)
 	}
@@ -162,7 +176,7 @@ func (h *Handler) ReplyBound(program, version, procedure uint32) int {
 // IsNull implements oncrpc.NullKnower: procedure 0 is the null procedure if NewService added it.
 // For programs that no Service serves it asks HandlerConfig.Next.
 func (h *Handler) IsNull(program, version uint32) bool {
-	services := h.services[program]
+	services := h.of(program)
 	if len(services) == 0 && h.cfg.Next != nil {
 		return oncrpc.IsNull(h.cfg.Next, program, version)
 	}
