@@ -75,7 +75,7 @@ func TestTimesFitSlowHandlers(t *testing.T) {
 	const pause = 10 * time.Minute
 	t.Run("mem", func(t *testing.T) {
 		pairs.Run(t, pairs.Carrier{
-			New: overTCP, Calls: 6, Pause: pause, Around: inBubble, Skip: []string{"tcp.ClientConfig.Connections"},
+			New: overTCP, Calls: 6, Pause: pause, Around: inBubble, Few: testing.Short(), Skip: []string{"tcp.ClientConfig.Connections"},
 			Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
 				return overMem(t, e, h, reverse, nil)
 			},
@@ -91,7 +91,8 @@ func TestTimesFitSlowHandlers(t *testing.T) {
 				closes(t, d)
 				return d, d, "here"
 			})
-			c.Calls, c.Pause, c.Around, c.Skip = 6, pause, inBubble, []string{"rdmaio.ClientConfig.Connections"}
+			c.Calls, c.Pause, c.Around, c.Few = 6, pause, inBubble, testing.Short()
+			c.Skip = []string{"rdmaio.ClientConfig.Connections"}
 			pairs.Run(t, c)
 		})
 	}
@@ -104,7 +105,7 @@ func TestTimesFitLateLosses(t *testing.T) {
 	for _, late := range []time.Duration{time.Second / 10, 2 * time.Second, 29 * time.Second, time.Minute, 2 * time.Minute} {
 		t.Run(late.String(), func(t *testing.T) {
 			pairs.Run(t, pairs.Carrier{
-				New: overTCP, Calls: 1, OneWay: true, Around: inBubble,
+				New: overTCP, Calls: 1, OneWay: true, Around: inBubble, Few: testing.Short(),
 				// Without retransmission a Call fails, without Grace it is not held back, and in
 				// the smallest sizes no reply fits.
 				Skip: []string{

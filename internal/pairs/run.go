@@ -44,7 +44,7 @@ type Carrier struct {
 	// Skip has the names of fields that say that a Call may fail or be executed again.
 	Skip []string
 
-	// Few runs the defaults, and every fifth row, which depends on the carrier's name.
+	// Few runs the defaults, and every tenth row, which depends on the carrier's name.
 	Few bool
 
 	// Around runs a row, for example in a bubble of package synctest. If nil, it runs as it is.
@@ -76,7 +76,7 @@ func Run(t *testing.T, c Carrier) {
 			t.Errorf("%s has no row: write its extremes into internal/pairs/values.go", f.name)
 		}
 		for _, v := range f.values {
-			if slices.Contains(c.Skip, f.name) || c.Few && (i+len(t.Name()))%5 != 0 {
+			if slices.Contains(c.Skip, f.name) || c.Few && (i+len(t.Name()))%10 != 0 {
 				continue
 			}
 			side := "client"
