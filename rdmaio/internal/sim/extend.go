@@ -18,9 +18,10 @@ import (
 //	            └──────── send ───────────────> it may send so much
 type extension struct {
 	e     *end
-	sent  uint32 // messages
-	size  int    // of Receives; 0: as they were posted first
-	asked int    // the size in a keep without an answer
+	sent  uint32   // messages
+	size  int      // of Receives; 0: as they were posted first
+	asked int      // the size in a keep without an answer
+	came  []func() // what messages ask for, in their order
 }
 
 // extType is the header type of the messages. The payload of each has its number, an operation and
@@ -94,7 +95,7 @@ func (x *extension) receive(o *engine.Other) {
 	e.w.tally.others++
 	e.w.log.Got(e.peer.stream(), uint64(binary.BigEndian.Uint32(o.Payload)))
 	op, n := binary.BigEndian.Uint32(o.Payload[4:]), int(binary.BigEndian.Uint32(o.Payload[8:]))
-	e.w.after(0, e.name+" takes a message of the extension", func() {
+	x.came = append(x.came, func() {
 		switch {
 		case e.gone:
 		case op == extKept:
@@ -107,5 +108,10 @@ func (x *extension) receive(o *engine.Other) {
 				x.send(extKept, n)
 			}
 		}
+	})
+	e.w.after(0, e.name+" takes a message of the extension", func() {
+		next := x.came[0]
+		x.came = x.came[1:]
+		next()
 	})
 }
