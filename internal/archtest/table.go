@@ -148,6 +148,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/mrpool", Imports: []string{"rdmaio/verbs"}},
 		{Package: "internal/peertest/...", Imports: []string{"internal/peertest", "rdmaio/verbs/...", "rdmaio/providers/*", "gen/*", "runtime/*"}},
 		{Package: "internal/rdmaiotest", Imports: []string{"internal/rdmatcp/segment", "rdmaio", "internal/peertest/...", "rdmaio/hostauth/...", "rdmaio/verbs/...", "rdmaio/providers/*/...", "internal/golden", "internal/leak"}},
+		{Package: "internal/residenttest", Imports: []string{"internal/xdrtest", "gen/mount3", "runtime/oncrpc/...", "runtime/*"}},
 		{Package: "internal/rpctest", Imports: []string{"rdmaio", "internal/rdmaiotest", "runtime/oncrpc", "runtime/xdr/..."}},
 		{Package: "internal/v2test", Imports: []string{"rdmaio", "internal/peertest/...", "internal/rdmaiotest", "internal/rpctest"}},
 		{Package: "rdmaio/internal/test/*"}, // tests alone
