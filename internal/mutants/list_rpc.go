@@ -32,6 +32,7 @@ var rpcMutants = []mutant{
 	{"a CANCEL of another program", "runtime/oncrpc/cancel/serve.go", "|| binary.BigEndian.Uint32(message[12:]) != Program {", "{", cancelTests},
 	{"a Request with another XID is cancelled (TCP)", "runtime/oncrpc/tcp/cancel.go", "if !given[r.xid] || r.canceled", "if r.canceled", rpcTests},
 	{"a Request with another XID is cancelled (RDMA)", "rdmaio/cancel.go", "if given[r.req.XID] && r.life.cancel() {", "if r.life.cancel() {", rpcTests},
+	{"a cancelled Call that waits runs (RDMA)", "rdmaio/deliver.go", "\tif r.life.canceled.Load() {", "\tif false {", rpcTests},
 	{"no CANCEL is sent (TCP)", "runtime/oncrpc/tcp/call.go", "\t\t\tc.giveUp(xid)\n", "", rpcTests},
 	{"no CANCEL is sent (RDMA)", "rdmaio/call.go", "\t\t\tc.giveUp(e.XID)\n", "", rpcTests},
 

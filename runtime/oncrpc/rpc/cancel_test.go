@@ -10,12 +10,14 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/zero"
 	"github.com/rpcrdma/rpcrdma/internal/zero/zerorpc"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/cancel"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/gss/gsstest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/replycache"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
@@ -266,4 +268,57 @@ func TestCancelRacesWithReplies(t *testing.T) {
 			t.Error(conn.Err())
 		}
 	})
+}
+
+// A Call that was given up while it waits for a place does not run, over TCP and RDMA.
+func TestCanceledCallThatWaitsDoesNotRun(t *testing.T) {
+	for _, carrier := range []string{"tcp", "rdma"} {
+		t.Run(carrier, func(t *testing.T) {
+			w, svc := waiter(8)
+			h := rpc.NewHandler(nil, svc)
+			var conn oncrpc.Conn
+			var got func() uint64 // Stats.CanceledRequests
+			if carrier == "tcp" {
+				s, err := tcp.Listen(context.Background(), "127.0.0.1:0", h, &tcp.Config{MaxHandlers: 1})
+				closed(t, s, err)
+				c, err := tcp.Dial(context.Background(), s.Addr(), nil)
+				closed(t, c, err)
+				conn, got = c, func() uint64 { return s.Conns()[0].Stats().CanceledRequests }
+			} else {
+				world := newWorld(t, "mem")
+				s, err := rdmaio.Listen(context.Background(), world.server, world.addr, h, &rdmaio.Config{MaxHandlers: 1})
+				closed(t, s, err)
+				world.addr = s.Addr()
+				conn, got = world.dial(nil), func() uint64 { return s.Conns()[0].Stats().CanceledRequests }
+			}
+			c := zerorpc.NewClient(warm(t, conn), nil)
+			first, leave := context.WithCancel(context.Background())
+			for range 2 { // the place of the connection, and that of MaxHandlers
+				go func() { _ = c.Wait(first) }()
+				receive(t, "a handler", w.waiting)
+			}
+			second, stop := context.WithCancel(context.Background())
+			returned := make(chan error, 1)
+			go func() { returned <- c.Wait(second) }()
+			for deadline := time.Now().Add(patience); got() == 0; time.Sleep(time.Millisecond) {
+				if time.Now().After(deadline) {
+					t.Fatal("the Call was not cancelled")
+				}
+				if second.Err() == nil && time.Until(deadline) < patience-50*time.Millisecond {
+					stop() // it was sent by now
+				}
+			}
+			stop()
+			if err := receive(t, "the caller", returned); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			leave()
+			for range 2 {
+				receive(t, "a handler's context", w.ended)
+			}
+			if n, err := c.Read(context.Background(), 4); n != 5 || err != nil || w.waits.Load() != 2 {
+				t.Errorf("another Call has %d, %v; %d handlers of WAIT have run, want 2", n, err, w.waits.Load())
+			}
+		})
+	}
 }
