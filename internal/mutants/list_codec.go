@@ -40,4 +40,5 @@ var codecMutants = []mutant{
 	{"of two counts in a span only the last is tested", "cmd/xdrgen/internal/gogen/gocodec/span.go", "	p.settle()\n	p.over = ", "	p.over = ", xdrTests},
 	{"data begins where the run before it begins", "cmd/xdrgen/internal/gogen/gocodec/span.go", "				at.Op(\"+\").Lit(span[i-1].n)\n", "", xdrTests},
 	{"a function returns the offset before its last statement", "cmd/xdrgen/internal/gogen/gocodec/function.go", "jen.Return(f.to, jen.Nil())", "jen.Return(jen.Id(\"off\"), jen.Nil())", xdrTests},
+	{"the arms of a wide union are written out", "cmd/xdrgen/internal/plan/plan.go", "len(t.Arms) > wideUnion", "len(t.Arms) > 100*wideUnion", gogenTests},
 }

@@ -25,9 +25,23 @@ func (m *maker) decide() {
 			elem := t.Body.Elem
 			elem.InRun, elem.Call, elem.CheckCall = false, true, true
 		}
-		t.RunArm = t.runArm()
+		t.RunArm = !t.Wide() && t.runArm()
 		t.Zero = t.zero()
 		t.callLongRuns()
+		t.callArms()
+	}
+}
+
+// callArms makes the codec of a wide union call the methods of its arms. The time that the Go
+// compiler takes for a function grows with the square of the code in its cases (ADR 0167).
+func (t *Type) callArms() {
+	if !t.Wide() {
+		return
+	}
+	for s := range t.parts {
+		if s.Op == Struct || s.Op == Union {
+			s.InRun, s.Call, s.CheckCall = false, true, true
+		}
 	}
 }
 

@@ -169,6 +169,9 @@ func (t *Type) Closed() bool {
 	return u.Op == Enum && !u.Of.Open
 }
 
+// Wide reports whether t is a union with so many arms that its codec calls their methods.
+func (t *Type) Wide() bool { return t.Op == Union && len(t.Arms) > wideUnion }
+
 // HasDefault reports whether a union has a default arm.
 func (t *Type) HasDefault() bool {
 	for _, a := range t.Arms {

@@ -46,6 +46,7 @@ func (t *Type) String() string {
 		{t.Repeated, "repeated"},
 		{t.Compact, "compact"},
 		{t.Reducible, "reducible"},
+		{t.Wide(), "wide"},
 		{t.Transparent, "transparent"},
 		{t.Alias, "alias"},
 		{t.PointerName, "around a pointer"},

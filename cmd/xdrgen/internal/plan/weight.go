@@ -7,6 +7,7 @@ const (
 	inlineLimit = 14   // the weight up to which a type is written out wherever it is used
 	onceLimit   = 128  // the same for a type that is used in one place
 	smallLimit  = 4    // the same for a compact type, wherever it is used
+	wideUnion   = 128  // the number of arms up to which a union's arms are written out
 	deepest     = 6    // loops inside each other that are written out
 	never       = 1 << 20
 )
