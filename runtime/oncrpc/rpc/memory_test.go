@@ -26,9 +26,9 @@ func (l *ledger) Reserve(n int) bool {
 
 func (l *ledger) Report(error) { l.reports++ }
 
-// namesCall is a Call of procedure 1 with a list of n empty names.
-func namesCall(p oncrpc.Program, n int) []byte {
-	b, _ := oncrpc.NewCall(7, p.Number, p.Version, 1, oncrpc.None()).AppendBinary(nil)
+// namesCall is a Call of a procedure with a list of n empty names.
+func namesCall(p oncrpc.Program, proc uint32, n int) []byte {
+	b, _ := oncrpc.NewCall(7, p.Number, p.Version, proc, oncrpc.None()).AppendBinary(nil)
 	for range n {
 		b = binary.BigEndian.AppendUint64(b, 1<<32)
 	}
@@ -61,7 +61,7 @@ func TestValuesOfArgumentsTakeMemoryOfTheCarrier(t *testing.T) {
 		for range 3 { // memory of an earlier call does not count less
 			executed = 0
 			l := &ledger{most: tt.most}
-			h.ServeRPC(&oncrpc.Request{Message: namesCall(program, tt.names), Responder: l})
+			h.ServeRPC(&oncrpc.Request{Message: namesCall(program, 1, tt.names), Responder: l})
 			var m oncrpc.Header
 			want := oncrpc.SystemErr
 			if tt.executed == 1 {
@@ -87,11 +87,29 @@ func TestShortArgumentsAreDecodedIntoTheSameMemory(t *testing.T) {
 		return nil
 	})
 	h := rpc.NewHandler(nil, svc)
-	message := namesCall(program, 100)
+	message := namesCall(program, 1, 100)
 	for range 20 {
 		h.ServeRPC(&oncrpc.Request{Message: message, Responder: &ledger{}})
 	}
 	if len(seen) > 10 { // the race detector drops some
 		t.Errorf("20 calls decoded into %d places", len(seen))
+	}
+}
+
+// The memory of one call does not count for the next one.
+func TestEachCallHasItsOwnMemory(t *testing.T) {
+	program := oncrpc.Program{Number: 0x20000099, Version: 1}
+	svc := rpc.NewService(program)
+	const procs = 50
+	for proc := range uint32(procs) { // each has its own values, which take new memory
+		rpc.Handle(svc, proc+1, func(*rpc.Request, *mount3.Groups, *oncrpc.Void) error { return nil })
+	}
+	h := rpc.NewHandler(nil, svc)
+	for proc := range uint32(procs) {
+		l := &ledger{}
+		h.ServeRPC(&oncrpc.Request{Message: namesCall(program, proc+1, 100), Responder: l})
+		if l.asked != 0 {
+			t.Fatalf("call %d asks for memory, and needs less than 4 KiB", proc)
+		}
 	}
 }
