@@ -293,7 +293,7 @@ func TestCanceledCallThatWaitsDoesNotRun(t *testing.T) {
 			}
 			c := zerorpc.NewClient(warm(t, conn), nil)
 			first, leave := context.WithCancel(context.Background())
-			for range 2 { // the place of the connection, and that of MaxHandlers
+			for range 2 { // at the connection's place and the one of MaxHandlers
 				go func() { _ = c.Wait(first) }()
 				receive(t, "a handler", w.waiting)
 			}
