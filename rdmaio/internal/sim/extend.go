@@ -21,6 +21,7 @@ type extension struct {
 	sent  uint32   // messages
 	size  int      // of Receives; 0: as they were posted first
 	asked int      // the size in a keep without an answer
+	raise bool     // smaller Receives than size are posted
 	came  []func() // what messages ask for, in their order
 }
 
@@ -42,7 +43,7 @@ func types(htype uint32) (uint32, bool) { return 0, htype == extType }
 func (x *extension) begin() {
 	e := x.e
 	most := int(e.w.versions.own[e.i].ReceiveSize)
-	if !e.w.versions.is2() || e.gone || x.asked != 0 || e.i == 0 && !e.dialled || e.i == 1 && !e.heard {
+	if !e.w.versions.is2() || e.gone || x.asked != 0 || x.raise || e.i == 0 && !e.dialled || e.i == 1 && !e.heard {
 		return
 	}
 	if x.size == 0 {
@@ -55,6 +56,7 @@ func (x *extension) begin() {
 			x.resize(n)
 		}
 	case n > x.size:
+		x.raise = true
 		x.resize(n)
 	}
 }
@@ -67,7 +69,8 @@ func (x *extension) resize(n int) {
 
 // resized is called when no smaller Receive is posted.
 func (x *extension) resized(n int) {
-	if n == x.size && x.asked == 0 {
+	if n == x.size && x.raise {
+		x.raise = false
 		x.send(extSend, n)
 	}
 }

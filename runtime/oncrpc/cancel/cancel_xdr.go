@@ -47,18 +47,12 @@ func (v *XIDs) UnmarshalBinary(b []byte) error        { return codec.All(codec.F
 func (v *XIDs) ResetXDR()                             { *v = (*v)[:0] }
 func (v XIDs) String() string                         { return text.String(&v, "cancel_xids") }
 
-// PutXDR and GetXDR encode and decode v in b at off. Only generated code calls them.
 func (v *XIDs) PutXDR(e *xdr.Encoder, b []byte, off int) (int, error) {
-	if len(*v) > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off, uint64(len(*v)), 64, "cancel.XIDs:")
-	}
-	if codec.Lacks(b, off, 4+4*len(*v)) {
-		return 0, codec.Full()
+	if len(*v) > 64 || codec.Lacks(b, off, 4+4*len(*v)) {
+		return 0, codec.OverOrFull(off, len(*v), 64, "cancel.XIDs:")
 	}
 	binary.BigEndian.PutUint32(b[off:off+4:off+4], uint32(len(*v)))
-	off += 4
-	off = codec.PutWords(b, off, *v)
-	return off, nil
+	return codec.PutWords(b, off+4, *v), nil
 }
 func (v *XIDs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	if codec.Lacks(b, off, 4) {
@@ -66,15 +60,11 @@ func (v *XIDs) GetXDR(d *xdr.Decoder, b []byte, off int) (_ int, err error) {
 	}
 	n := binary.BigEndian.Uint32(b[off : off+4 : off+4])
 	off += 4
-	if n > 64 {
-		return 0, codec.Fail(xdr.CodeBound, off-4, uint64(n), 64, "cancel.XIDs:")
-	}
-	if uint64(n)*4 > uint64(len(b)-off) {
-		return 0, codec.Fail(xdr.CodeCount, off-4, uint64(n), uint64(len(b)-off)/4, "cancel.XIDs:")
+	if n > 64 || uint64(n)*4 > uint64(len(b)-off) {
+		return 0, codec.BadCount(b, off, n, 64, 4, "cancel.XIDs:")
 	}
 	if err = codec.Resize(d, v, int(n), 4, off); err != nil {
 		return 0, codec.In(err, "cancel.XIDs:")
 	}
-	off = codec.GetWords(b, off, *v)
-	return off, nil
+	return codec.GetWords(b, off, *v), nil
 }
