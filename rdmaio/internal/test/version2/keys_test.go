@@ -103,7 +103,7 @@ func TestPeerMayInvalidateTheNamedKey(t *testing.T) {
 		})
 	}
 	v2test.Each(t, "the Reply to a Call that was cancelled", func(t *testing.T, w *rdmaiotest.World) {
-		p, conn := v2test.Client(t, w, peer2.Config{}, v2test.Config(rdmaio.Config{RemoteInvalidate: 1}))
+		p, conn := v2test.Client(t, w, peer2.Config{}, v2test.Config(rdmaio.Config{RemoteInvalidate: 1, NoCancel: true}))
 		ctx, cancel := context.WithCancel(context.Background())
 		done := v2test.StartWith(ctx, conn, rpctest.ResultsCall(9, 5000))
 		m := p.Next()
