@@ -30,6 +30,7 @@ var parsers = []parser{
 	{dir: "runtime/oncrpc/replycache", clients: []string{"FuzzCache"}},
 	{dir: "runtime/oncrpc/udp", clients: []string{"FuzzServer"}, servers: []string{"FuzzClient"}},
 	both("runtime/oncrpc/tcp", false, "FuzzConn", "FuzzRecords", "FuzzScreen", "FuzzOffer"),
+	{dir: "runtime/oncrpc/cancel", clients: []string{"FuzzServe"}, servers: []string{"runtime/oncrpc/tcp FuzzConn"}},
 	both("runtime/oncrpc/mem", false, "runtime/oncrpc/tcp FuzzConn"),
 	both("internal/tlsstream", false, "FuzzTLSSocket"),
 
@@ -80,6 +81,7 @@ var notParsers = map[string]string{
 	"internal/peertest":                         "tests",
 	"internal/peertest/peer2":                   "tests",
 	"internal/rdmaiotest":                       "tests",
+	"internal/residenttest":                     "tests",
 	"internal/rpctest":                          "tests",
 	"rdmaio/internal/sim":                       "tests",
 	"rdmaio/providers/ibverbs":                  "addresses from the kernel; the device checks what a peer sends",

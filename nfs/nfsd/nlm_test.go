@@ -176,8 +176,8 @@ func TestLongLockArguments(t *testing.T) {
 	check(t, c.Null(t.Context()))
 }
 
-// A server has the limits of its carrier for the lock manager, too: a record with too many bytes
-// closes its connection, and other connections stay up.
+// A server has the limits of its carrier for the lock manager, too: a Call with too many
+// bytes is refused, and its connection and others stay up.
 func TestLockServiceObeysCarrierLimits(t *testing.T) {
 	e := newExport(t, nfsd.Config{Async: true})
 	server, err := tcp.Listen(t.Context(), "127.0.0.1:0", e.server.Handler(), &tcp.Config{MaxRecord: 8 << 10})
@@ -192,9 +192,10 @@ func TestLockServiceObeysCarrierLimits(t *testing.T) {
 	bystander, hostile := nlm4rpc.NewClient(dial(), nil), rpc.NewClient(dial(), nlm4rpc.Program(), nil)
 	check(t, bystander.Null(t.Context()))
 	long := nfs3.Path(make([]byte, 64<<10))
-	if err := hostile.Call(t.Context(), nlm4.ProcLock, &long, nil, nil); err == nil || errors.Is(err, oncrpc.ErrGarbageArgs) {
+	if err := hostile.Call(t.Context(), nlm4.ProcLock, &long, nil, nil); !errors.Is(err, oncrpc.ErrGarbageArgs) {
 		t.Errorf("a LOCK of 64 KiB: %v", err)
 	}
+	check(t, hostile.Call(t.Context(), nlm4.ProcNull, nil, nil, nil))
 	check(t, bystander.Null(t.Context()))
 }
 

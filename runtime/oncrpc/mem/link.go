@@ -24,6 +24,7 @@ type link struct {
 	client, server *end
 
 	lost  atomic.Bool // for the client; the server may notice later
+	left  atomic.Bool // the client has closed its end; the server notices when a Stall is over
 	once  sync.Once
 	ended chan struct{} // closed when the link ends
 }
@@ -93,17 +94,29 @@ func (l *link) deliver(f Fault, record []byte, to *end) bool {
 	return l.write(to, record)
 }
 
+// clientStream is the client's end of a link.
+type clientStream struct {
+	net.Conn
+	link *link
+}
+
+// Close implements net.Conn.
+func (c *clientStream) Close() error {
+	c.link.left.Store(true)
+	return c.Conn.Close()
+}
+
 // serverStream is the server's end of a link. It can be probed, as a connection over TCP can.
 type serverStream struct {
 	net.Conn
 	link *link
 }
 
-// Probe closes the link after limit if it is lost for the client. Nothing answers the probe, as
-// when a firewall has forgotten the connection.
+// Probe closes the link after limit if it is lost for the client, or closed by it. Nothing answers
+// the probe, as when a firewall has forgotten the connection.
 func (s *serverStream) Probe(limit time.Duration) {
 	s.link.net.wg.Go(func() {
-		if s.link.pause(limit) && s.link.lost.Load() {
+		if s.link.pause(limit) && (s.link.lost.Load() || s.link.left.Load()) {
 			s.link.end()
 		}
 	})

@@ -73,7 +73,7 @@ func (n *Network) Dial(ctx context.Context, _ string, cfg *tcp.Config) (*tcp.Con
 	n.wg.Add(2)
 	go l.carry(false)
 	go l.carry(true)
-	return tcp.NewConn(clientEnd, cfg), nil
+	return tcp.NewConn(&clientStream{clientEnd, l}, cfg), nil
 }
 
 // NewClient returns a Client that connects over the network, and makes another connection when one

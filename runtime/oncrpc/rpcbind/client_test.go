@@ -88,7 +88,7 @@ func serve(t testing.TB, answers ...[]byte) (*Client, func() [][]byte) {
 		}
 		_, _ = io.Copy(io.Discard, theirs) // until the client closes
 	}()
-	conn := tcp.NewConn(ours, &tcp.Config{MaxRecord: 256 << 10, MaxFragments: 1000})
+	conn := tcp.NewConn(ours, &tcp.Config{MaxRecord: 256 << 10, MaxFragments: 1000, NoCancel: true})
 	t.Cleanup(func() { conn.Close(); <-done })
 	return NewClient(conn, nil), func() [][]byte { ours.Close(); <-done; return got }
 }
@@ -206,6 +206,9 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 		b    []byte
 		want string // part of the error
 	}
+	more := framed(good)
+	more[0] = 0 // further fragments follow
+	nothing := append(make([]byte, 4*1000), 0x80, 0, 0, 0)
 	list := map[string]answer{
 		"no service":            {framed(unhex(t, replyHead+empty)), ErrNotRegistered.Error()},
 		"another netid":         {framed(unhex(t, replyHead+nfs4TCP+empty)), ErrNotRegistered.Error()},
@@ -223,8 +226,8 @@ func TestAnswersAreNotTrusted(t *testing.T) {
 		"no such program":       {framed(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000001")), "unavailable"},
 		"versions 9 to 12":      {framed(unhex(t, "01020304 00000001 00000000 00000000 00000000 00000002 00000009 0000000c")), "9 to 12"},
 		"a record of 2 GiB":     {[]byte{0xff, 0xff, 0xff, 0xff}, "262144"},
-		"fragments without end": {bytes.Repeat([]byte{0, 0, 0, 1, 7}, 1001), "1000 fragments"},
-		"fragments of nothing":  {bytes.Repeat([]byte{0, 0, 0, 0}, 1001), "1000 fragments"},
+		"too many fragments":    {append(more, nothing...), "1000 fragments"},
+		"fragments of nothing":  {nothing, "message"},
 		"an empty record":       {[]byte{0x80, 0, 0, 0}, ""},
 	}
 	for n := range good {

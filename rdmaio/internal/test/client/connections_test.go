@@ -290,8 +290,9 @@ func TestRejectedConnectionsFailNoCall(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	if s := c.Stats(); s.Connects != 1 || s.DialFailures == 0 {
-		t.Errorf("%+v, want one connection and failures to make others", s)
+	// Between two Calls the connection is idle at times, and then makes room for another one.
+	if s := c.Stats(); s.DialFailures == 0 {
+		t.Errorf("%+v, want failures to make other connections", s)
 	}
 }
 

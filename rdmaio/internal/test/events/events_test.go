@@ -138,7 +138,7 @@ func TestEventsTellOfCallsOfAllShapes(t *testing.T) {
 			}
 			store.ServeRPC(r)
 		}), &rdmaio.Config{Events: there.add, MaxChunks: 1})
-		c := w.Dial(&rdmaio.Config{Events: here.add})
+		c := w.Dial(&rdmaio.Config{Events: here.add, NoCancel: true})
 		call := func(call *rdmaio.Call) error {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
