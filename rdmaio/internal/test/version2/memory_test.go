@@ -49,7 +49,7 @@ func TestKeptRepliesCountAsMemory(t *testing.T) {
 		if codes := refuseWrites(t, p, 0, 100); codes[peer2.ErrWriteResource] != 100 {
 			t.Errorf("answers %v", codes)
 		}
-		// The last Request counts until the server has let go of it.
+		// The last Request counts until the server releases the memory.
 		got := s.Stats().Memory
 		for end := time.Now().Add(10 * time.Second); got > 1<<20 && time.Now().Before(end); got = s.Stats().Memory {
 			time.Sleep(time.Millisecond)
