@@ -75,9 +75,7 @@ func TestOpenSequencesEndAtWorkTimeout(t *testing.T) {
 		for _, p := range open {
 			p.Ends()
 		}
-		if n := server.Stats().Memory; n != 0 {
-			t.Errorf("%d bytes are taken in the end", n)
-		}
+		rdmaiotest.AwaitMemory(t, server)
 		for _, n := range []int{1000, 12000, 200_000} {
 			if err := call(n); err != nil {
 				t.Errorf("a Call of %d bytes: %v", n, err)

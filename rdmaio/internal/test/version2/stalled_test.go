@@ -55,9 +55,7 @@ func TestPeerWithoutCreditForRepliesIsLost(t *testing.T) {
 				}
 				p.Ends()
 				v2test.Works(t, honest, 7)
-				if m := s.Stats().Memory; m != 0 {
-					t.Errorf("%d bytes are in use", m)
-				}
+				rdmaiotest.AwaitMemory(t, s)
 			})
 		}
 	}
