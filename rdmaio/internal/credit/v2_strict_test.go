@@ -320,6 +320,10 @@ func TestV2DueToStrictPeers(t *testing.T) {
 			get(t, a, credit.Call, 9<<16)
 			a.Accept()
 		}, true, 0},
+		{"an answer is owed, for one credit", 2, 1, func(a *credit.V2) {
+			get(t, a, credit.Call, 9<<16, 9<<16)
+			a.Accept()
+		}, false, 0},
 		{"an answer is owed, for two credits", 3, 1, func(a *credit.V2) {
 			get(t, a, credit.Call, 9<<16, 9<<16, 9<<16)
 			a.Accept()
