@@ -42,9 +42,12 @@ func (rd *records) passOver(buf []byte, word uint32, over error) ([]byte, error)
 		if total += markSize + n; total > mostPassed {
 			return head, fmt.Errorf("%w: %d bytes or more, too many to be passed over", over, total)
 		}
-		for n > 0 {
+		for { // also for an empty fragment, or those could go on without end
 			if rd.timeout > 0 && time.Now().After(end) {
 				return head, fmt.Errorf("%w: a record over its limit took longer than %v, ten times Config.RecordTimeout: %w", ErrTimeout, passTimes*rd.timeout, over)
+			}
+			if n == 0 {
+				break
 			}
 			got, err := rd.skip(&head, n)
 			if n -= int64(got); err != nil {

@@ -223,6 +223,7 @@ func TestEndlessRecordClosesTheConnection(t *testing.T) {
 		{"silent", append([]byte{0x80, 16, 0, 0}, head...), nil, tcp.ErrTimeout, time.Second},
 		{"drops", append([]byte{0x80, 16, 0, 0}, head...), []byte("x"), tcp.ErrTimeout, time.Second},
 		{"empty fragments", append([]byte{0, 0, 0, byte(len(head))}, append(bytes.Clone(head), 0, 0, 16, 0)...), nil, tcp.ErrTimeout, time.Second},
+		{"empty fragments, fast enough", append([]byte{0, 0, 16, 0}, append(bytes.Clone(head), make([]byte, 4096-len(head))...)...), make([]byte, 64<<10), tcp.ErrTimeout, 10 * time.Second},
 		{"fast enough, without end", append([]byte{0xa0, 0, 0, 0}, head...), make([]byte, 64<<10), tcp.ErrTimeout, 10 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
