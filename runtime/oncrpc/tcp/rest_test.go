@@ -14,11 +14,11 @@ import (
 // A connection that has written a reply does not keep it while it rests.
 func TestRestingConnectionKeepsNoReply(t *testing.T) {
 	for name, pipe := range map[string]bool{"a socket": false, "another stream": true} {
-		var reply weak.Pointer[byte]
+		replies := make(chan weak.Pointer[byte], 1)
 		h := oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 			head, _ := oncrpc.NewReply(xidOf(r), oncrpc.Success).AppendBinary(nil) // cannot fail
 			b := append(head, make([]byte, 1<<20)...)
-			reply = weak.Make(&b[0])
+			replies <- weak.Make(&b[0])
 			r.Reply(oncrpc.Message{Inline: b}, nil)
 		})
 		var c *tcp.Conn
@@ -34,6 +34,7 @@ func TestRestingConnectionKeepsNoReply(t *testing.T) {
 		if _, err := c.Call(t.Context(), callOf(1, 0)); err != nil {
 			t.Fatal(err)
 		}
+		reply := <-replies
 		for deadline := time.Now().Add(time.Minute); reply.Value() != nil; time.Sleep(time.Millisecond) {
 			if runtime.GC(); time.Now().After(deadline) {
 				t.Fatalf("%s: the reply is still in memory", name)
