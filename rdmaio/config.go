@@ -141,8 +141,8 @@ type Config struct {
 
 	// MaxConns is the largest number of connections that a server has. If zero, the default is
 	// 10,000. If negative, there is no limit. For a further one, the server closes the connection
-	// that has been idle for longest, as by IdleTimeout. If none is idle, it rejects the new one:
-	// Dial returns ErrServerFull.
+	// that has been idle for longest, as by IdleTimeout, and for 1 s at least. If all are in use,
+	// it rejects the new one: Dial returns ErrServerFull.
 	MaxConns int
 
 	// MaxPerSource is the largest number of connections that a server has from one IPv4 address or

@@ -28,7 +28,7 @@ func (c owner) Effects(f *engine.Effects) {
 		c.auth.suspect(c.set.HostAuth.Mode, f.Props)
 	}
 	if f.Fail != nil {
-		why := c.auth.cause(translate(f.Fail))
+		why := c.explainIdle(c.auth.cause(translate(f.Fail)))
 		c.ended(why)
 		c.cancel(why)
 		c.emitDown()

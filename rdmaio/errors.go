@@ -50,7 +50,7 @@ var (
 	ErrNoAnswer = errors.New("rdmaio: the server did not answer the version offered within Config.OfferTimeout")
 	// ErrIdle reports that a server closed a connection that was idle, because of
 	// Config.IdleTimeout or to make room for another one (Config.MaxConns). Its client has
-	// verbs.ErrPeerDisconnected.
+	// verbs.ErrPeerDisconnected, with a text that says for how long the connection was unused.
 	ErrIdle = errors.New("rdmaio: the server closed an idle connection")
 	// ErrServerFull reports that the server rejected a connection because it has as many as its
 	// Config.MaxConns allows, or as many from this address as Config.MaxPerSource allows, or

@@ -1,11 +1,14 @@
 package rdmaio
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // place is the place of a connection among those that Config.MaxConns allows.
@@ -15,10 +18,6 @@ type place struct {
 	left bool // another connection has it
 }
 
-// newPause is the time in which a connection without a message does not make room for another one:
-// its first Call may be on its way.
-const newPause = time.Second
-
 // idleSince returns the time since when an accepted connection is idle: it has no Call of the peer,
 // and its handlers may not call the client. ok is false if it is in use. The engine's clock begins
 // with the driver.
@@ -27,8 +26,21 @@ func (c *Conn) idleSince() (since time.Time, ok bool) {
 	if c.caller.ready.Load() || st.Flow.InFlight > 0 || st.Reverse.InFlight > 0 || c.driver.Unanswered() > 0 || c.Err() != nil {
 		return since, false
 	}
-	since = c.driver.Began().Add(st.Used)
-	return since, st.Received > 0 || time.Since(since) >= newPause
+	return c.driver.Began().Add(st.Used), true
+}
+
+// explainIdle adds the likely reason to the error of a connection that the server has closed while
+// nothing was in progress. No disconnection carries a reason to its peer: libibverbs has no data
+// with rdma_disconnect, and the errors of both versions are answers to a message (RFC 8166 §4.5,
+// draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3).
+func (c *Conn) explainIdle(why error) error {
+	st := c.driver.Stats()
+	unused := time.Since(c.driver.Began().Add(st.Used)).Round(time.Millisecond)
+	if c.role != engine.Requester || !errors.Is(why, verbs.ErrPeerDisconnected) || st.Flow.InFlight+st.Reverse.InFlight > 0 || unused < admission.LeastUnused {
+		return why
+	}
+	return fmt.Errorf("%w: it was unused for %v, and a server closes such a connection after its Config.IdleTimeout, or to make room at its Config.MaxConns: its log has the reason, and a Client connects again with the next Call",
+		why, unused)
 }
 
 // retire closes a connection that was idle a moment ago. If Calls have come since, their handlers

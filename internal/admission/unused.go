@@ -6,6 +6,11 @@ import (
 	"time"
 )
 
+// LeastUnused is the time for which a connection must be unused before it makes room for another
+// one. A client that makes one Call after the other is without one for an instant again and again,
+// and the first Call of a new connection may be on its way.
+const LeastUnused = time.Second
+
 // Unused finds the connections of a server, of type C, that have been unused for longest: they are
 // closed after a time, or make room for new ones. Its caller has a lock for it.
 type Unused[C comparable] struct {
@@ -29,8 +34,9 @@ const mostFound = 64
 // lookPause is the time after a look that has found nothing in which there is no other.
 const lookPause = 100 * time.Millisecond
 
-// Longest returns the connection among all that has been unused for longest. It looks at all once
-// for mostFound answers: a connection that was used in the meantime is passed over.
+// Longest returns the connection among all that has been unused for longest, and for LeastUnused.
+// It looks at all once for mostFound answers: a connection that was used in the meantime is passed
+// over.
 func (u *Unused[C]) Longest(all iter.Seq[C], now time.Time) (c C, ok bool) {
 	for range 2 {
 		for n := len(u.next); n > 0; n = len(u.next) {
@@ -43,7 +49,7 @@ func (u *Unused[C]) Longest(all iter.Seq[C], now time.Time) (c C, ok bool) {
 		if !u.busy.IsZero() && now.Sub(u.busy) < lookPause {
 			break
 		}
-		if u.look(all); len(u.next) == 0 {
+		if u.look(all, now); len(u.next) == 0 {
 			u.busy = now
 			break
 		}
@@ -52,11 +58,11 @@ func (u *Unused[C]) Longest(all iter.Seq[C], now time.Time) (c C, ok bool) {
 }
 
 // look finds the connections that have been unused for longest.
-func (u *Unused[C]) look(all iter.Seq[C]) {
+func (u *Unused[C]) look(all iter.Seq[C], now time.Time) {
 	found := u.next[:0]
 	longestLast := func(a, b rest[C]) int { return b.since.Compare(a.since) }
 	for c := range all {
-		if since, ok := u.Since(c); ok {
+		if since, ok := u.Since(c); ok && now.Sub(since) >= LeastUnused {
 			if found = append(found, rest[C]{c, since}); len(found) == 2*mostFound {
 				slices.SortFunc(found, longestLast)
 				found = slices.Delete(found, 0, mostFound)

@@ -25,8 +25,9 @@ func TestLongestUnusedComesFirst(t *testing.T) {
 	}
 	conns[5], conns[8] = time.Time{}, time.Time{} // in use
 	var got []int
+	now := start.Add(2 * n * time.Second)
 	for range n {
-		c, ok := u.Longest(maps.Keys(conns), start)
+		c, ok := u.Longest(maps.Keys(conns), now)
 		if !ok {
 			break
 		}
@@ -52,7 +53,7 @@ func TestLongestUnusedComesFirst(t *testing.T) {
 	looks = 0
 	conns = map[int]time.Time{1: {}, 2: {}}
 	for range 100 {
-		if c, ok := u.Longest(maps.Keys(conns), start); ok {
+		if c, ok := u.Longest(maps.Keys(conns), now); ok {
 			t.Errorf("found %d, which is in use", c)
 		}
 	}
@@ -60,8 +61,22 @@ func TestLongestUnusedComesFirst(t *testing.T) {
 		t.Errorf("%d looks at two connections in use at one time", looks)
 	}
 	conns[2] = start
-	if c, ok := u.Longest(maps.Keys(conns), start.Add(time.Second)); !ok || c != 2 {
+	if c, ok := u.Longest(maps.Keys(conns), now.Add(time.Second)); !ok || c != 2 {
 		t.Errorf("a second later: found %d, %v", c, ok)
+	}
+}
+
+// A connection that is unused for an instant makes no room.
+func TestUnusedForAnInstant(t *testing.T) {
+	start := time.Unix(1000, 0)
+	for _, tt := range []struct {
+		unused time.Duration
+		found  bool
+	}{{0, false}, {admission.LeastUnused - 1, false}, {admission.LeastUnused, true}, {time.Hour, true}} {
+		u := admission.Unused[int]{Since: func(int) (time.Time, bool) { return start, true }}
+		if _, ok := u.Longest(slices.Values([]int{1}), start.Add(tt.unused)); ok != tt.found {
+			t.Errorf("unused for %v: found: %v, want %v", tt.unused, ok, tt.found)
+		}
 	}
 }
 

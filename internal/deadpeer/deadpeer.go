@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"net"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -55,13 +56,42 @@ type Prober interface {
 	Probe(limit time.Duration)
 }
 
+// Probes are the probes of one connection, at most one at a time. The zero Probes can be used. Its
+// method is safe for concurrent use.
+type Probes struct {
+	mu      sync.Mutex
+	waiting bool
+}
+
 // Probe makes the system ask the peer of conn at once whether it is there: the keepalive probe is
 // due after one second without traffic, and is repeated each second. If the peer has no such
 // connection any more, it answers with a reset, and conn fails. If it does not answer, conn fails
-// within limit, or within the time of Watch, whichever comes first.
+// within limit, or within watch, the time of Watch, whichever comes first. After limit the times of
+// Watch are set again.
 //
-// Call the function that Probe returns after limit: it sets the times of Watch again.
-func Probe(conn net.Conn, limit, watch time.Duration) (end func()) {
+// It has no effect if limit is not positive, while an earlier probe waits, and for a stream that
+// TCP does not carry.
+func (p *Probes) Probe(conn net.Conn, limit, watch time.Duration) {
+	if watch > 0 {
+		limit = min(limit, watch)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting || limit <= 0 {
+		return
+	}
+	p.waiting = true
+	end := probe(conn, limit, watch)
+	time.AfterFunc(limit, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.waiting = false
+		end()
+	})
+}
+
+// probe begins a probe, and returns the function that must follow.
+func probe(conn net.Conn, limit, watch time.Duration) (end func()) {
 	if p, ok := conn.(Prober); ok {
 		p.Probe(limit)
 		return func() {}
@@ -72,10 +102,21 @@ func Probe(conn net.Conn, limit, watch time.Duration) (end func()) {
 	}
 	seconds := max(min(int(limit/time.Second), maxProbes), 2)
 	_ = tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: time.Second, Interval: time.Second, Count: seconds - 1})
-	if limit < watch {
-		limitUnacked(tcp, limit)
+	limitUnacked(tcp, limit)
+	return func() {
+		if Watch(conn, watch); watch == 0 {
+			limitUnacked(tcp, 0) // the system's own
+		}
 	}
-	return func() { Watch(conn, watch) }
+}
+
+// Abort makes the next Close of conn reset the TCP connection: the peer then knows that its answers
+// are not read. The usual end of a stream only says that no further bytes come, and a client may
+// still read. Data that the system has not sent is discarded.
+func Abort(conn net.Conn) {
+	if tcp := tcpUnder(conn); tcp != nil {
+		_ = tcp.SetLinger(0)
+	}
 }
 
 // maxProbes is the largest number of keepalive probes that all systems accept.

@@ -70,7 +70,10 @@ var engineMutants = []mutant{
 	{"a lost connection keeps its send buffers", sendQueueFile, "	sq.returnBuffers()\n", "", engineTests},
 	{"roundup of a message is not cleared", assembleFile, "			clear(r.Assembly.Bytes[at:end]) // R314\n", "", engineTests},
 	{"a lost request is not given back", responderFile, "	for _, q := range []*queue[*Request]{&rs.answers, &rs.pulls} {", "	for _, q := range []*queue[*Request]{&rs.pulls} {", engineTests},
-	{"posted work has no time limit", sendQueueFile, "sq.chains.at(0).deadline <= sq.now", "sq.chains.at(0).deadline < 0", engineTests},
+	{"posted work has no time limit", sendQueueFile, "c.limit > 0 && c.deadline <= sq.now", "false", engineTests},
+	{"a probe has no limit", sendQueueFile, "limit != nil && (c.limit == 0", "false && (c.limit == 0", engineTests},
+	{"a probe prolongs the limit of work", sendQueueFile, " || sq.now+limit.Limit < c.deadline", " || true", engineTests},
+	{"a probe has no limit where work has no limit", sendQueueFile, "c.limit == 0 || ", "", engineTests},
 	{"refusals without end", "rdmaio/internal/engine/shared.go", "s.refusals.n > s.cfg.MaxErrors {", "s.refusals.n > 1<<30 {", engineTests},
 
 	// Headers, limits and grants, by the tests of their packages.

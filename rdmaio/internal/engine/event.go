@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"time"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -56,7 +58,8 @@ const (
 
 	EventEffects // no input: the driver wants the call for the effects
 
-	// EventProbe: the peer's end is asked for a sign of life.
+	// EventProbe: the peer's end is asked for a sign of life within Control.Limit. If there is no
+	// Control, the only limit is Config.ChainTimeout.
 	EventProbe
 
 	EventClose // this side closes the connection, with Err
@@ -85,6 +88,7 @@ type Control struct {
 	Props    []header.Property
 	Other    Other
 	Size     int
+	Limit    time.Duration
 	Restrict Restrict
 }
 

@@ -187,6 +187,50 @@ func TestProbeIsAWriteOfNoBytes(t *testing.T) {
 	}
 }
 
+// R288: a probe that does not complete within its limit closes the connection, whatever the limit
+// for other work is, and one that completes does not. Work before the probe has its limit.
+func TestProbeHasALimit(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		chain, limit  time.Duration
+		full, answers bool
+		ends          time.Duration // 0: never
+	}{
+		{"answered", 10 * time.Second, 2 * time.Second, false, true, 0},
+		{"not answered", 10 * time.Second, 2 * time.Second, false, false, 2 * time.Second},
+		{"the other limit is less", time.Second, 2 * time.Second, false, false, time.Second},
+		{"no other limit", 0, 2 * time.Second, false, false, 2 * time.Second},
+		{"the queue is full", 10 * time.Second, 2 * time.Second, true, false, 2 * time.Second},
+	} {
+		b := newBench(t, engine.Responder, 2, 2)
+		b.cfg.ChainTimeout = tt.chain
+		b.e, b.recv, b.open = engine.New(b.cfg), 0, make([]bool, 2)
+		b.step(engine.Event{Kind: engine.EventStart})
+		if tt.full {
+			for range 2 {
+				b.step(engine.Event{Kind: engine.EventProbe})
+			}
+		}
+		b.step(engine.Event{Kind: engine.EventProbe, Control: &engine.Control{Limit: tt.limit}})
+		if tt.answers {
+			b.complete()
+		}
+		for at := time.Second; at <= 5*time.Second; at += time.Second {
+			b.now = at - 1
+			b.step(engine.Event{Kind: engine.EventTimer})
+			early := b.fail
+			b.now = at
+			b.step(engine.Event{Kind: engine.EventTimer})
+			switch ended := b.fail != nil && early == nil; {
+			case ended != (at == tt.ends):
+				t.Errorf("%s: after %v: ended: %v, %v", tt.name, at, b.fail != nil, b.fail)
+			case ended && tt.ends == tt.limit && !strings.Contains(b.fail.Error(), "probe within 2s"):
+				t.Errorf("%s: %v", tt.name, b.fail)
+			}
+		}
+	}
+}
+
 // A Call whose memory cannot be had is refused, not dropped (R125).
 func TestNoMemory(t *testing.T) {
 	b := newBench(t, engine.Responder, 2, 8)

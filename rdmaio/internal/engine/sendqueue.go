@@ -32,9 +32,10 @@ type chain struct {
 	id       uint64
 	wrs      int
 	quiet    bool
-	buf      *Buffer  // in use, or nil
-	req      *Request // waits for the completion, or nil
-	deadline time.Duration
+	buf      *Buffer       // in use, or nil
+	req      *Request      // waits for the completion, or nil
+	deadline time.Duration // for its completion
+	limit    time.Duration // the time that it had until the deadline; 0: there is no deadline
 }
 
 // reset begins a Step.
@@ -72,7 +73,7 @@ func (sq *sendQueue) begin(n int, buf *Buffer, r *Request) uint64 {
 		sq.awaited++
 	}
 	sq.filled += n
-	sq.chains.push(chain{id: sq.seq, wrs: n, buf: buf, req: r, deadline: sq.now + sq.cfg.ChainTimeout})
+	sq.chains.push(chain{id: sq.seq, wrs: n, buf: buf, req: r, deadline: sq.now + sq.cfg.ChainTimeout, limit: sq.cfg.ChainTimeout})
 	return sq.seq
 }
 
@@ -107,12 +108,22 @@ func (sq *sendQueue) post(buf *Buffer, n int) {
 }
 
 // probe posts a Write of no bytes, which needs no key. It goes to the peer's end, and the queue
-// pair fails if that is gone; over TCP, by the limit for unacknowledged data. If the send queue is
-// full, the work in it does the same.
-func (sq *sendQueue) probe() {
-	if sq.open && sq.room(1, false) {
+// pair fails if that is gone. If the send queue is full, the work in it does the same. The
+// connection is closed if that has not completed within the limit. Chains complete in their order,
+// so the limit holds for all that were posted before.
+func (sq *sendQueue) probe(limit *Control) {
+	if !sq.open {
+		return
+	}
+	if sq.room(1, false) {
 		id := sq.begin(1, nil, nil)
 		sq.eff.Sends = append(sq.eff.Sends, verbs.SendWR{WRID: id, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled})
+	}
+	for i := range sq.chains.len() {
+		c := sq.chains.at(i)
+		if limit != nil && (c.limit == 0 || sq.now+limit.Limit < c.deadline) {
+			c.limit, c.deadline = limit.Limit, sq.now+limit.Limit
+		}
 	}
 }
 
@@ -185,14 +196,21 @@ func (sq *sendQueue) waiter(id uint64) *Request {
 func (sq *sendQueue) timer() {
 	sq.shrinkBuffers()
 	trim(&sq.sges)
-	if sq.open && sq.chains.len() > 0 && sq.cfg.ChainTimeout > 0 && sq.chains.at(0).deadline <= sq.now {
-		sq.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprint(sq.cfg.ChainTimeout)})
+	if !sq.open || sq.chains.len() == 0 {
+		return
+	}
+	c, detail := sq.chains.at(0), "%v"
+	if c.limit != sq.cfg.ChainTimeout {
+		detail = "the peer's end has not answered a probe within %v"
+	}
+	if c.limit > 0 && c.deadline <= sq.now {
+		sq.end(&Error{Reason: ErrTimeout, Detail: fmt.Sprintf(detail, c.limit)})
 	}
 }
 
 // setDeadline requests an EventTimer for the oldest chain, and for unused buffers.
 func (sq *sendQueue) setDeadline() {
-	if sq.chains.len() > 0 && sq.cfg.ChainTimeout > 0 {
+	if sq.chains.len() > 0 && sq.chains.at(0).limit > 0 {
 		sq.wake(sq.chains.at(0).deadline)
 	}
 	if sq.buffers.borrowed > 0 {

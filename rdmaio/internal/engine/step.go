@@ -92,7 +92,7 @@ func (e *Engine) event(ev *Event) {
 		e.negotiation.restrict = ev.Control.Restrict
 		e.negotiation.setTerms()
 	case EventProbe:
-		e.sends.probe()
+		e.sends.probe(ev.Control)
 	case EventBroken:
 		e.end(e.blame(ev.WC, ev.Err))
 	case EventClose:

@@ -41,10 +41,44 @@ func (v *victim) vanishes() {
 // server that waits for a message (RFC 8166 §4.1: a lost connection must be detected to be
 // established again; R272).
 func TestPeerVanishes(t *testing.T) {
-	link := isolated.NewLink(t)
-	cfg := &rdmatcp.Config{PeerTimeout: 2 * time.Second}
+	c, s, link := apart(t, 2*time.Second)
+	link.Cut()
+	c.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: c.sge(16)}})
+	c.vanishes()
+	s.vanishes()
+}
+
+// A probe closes a connection whose peer has vanished within its limit, whatever PeerTimeout is,
+// and leaves one whose peer is there (R288).
+func TestProbeFindsAVanishedPeer(t *testing.T) {
+	for _, limit := range []time.Duration{time.Hour, -1} {
+		if testing.Short() && limit < 0 {
+			break // each takes some seconds
+		}
+		_, s, link := apart(t, limit)
+		if err := verbs.Probe(s.qp, 2*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-s.lost:
+			t.Fatalf("the probe closed the connection whose peer is there: %v", s.qp.Err())
+		case <-time.After(3 * time.Second):
+		}
+		link.Cut()
+		if err := verbs.Probe(s.qp, 2*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		s.vanishes()
+	}
+}
+
+// apart returns both ends of a connection that has carried a message, and the network between them.
+func apart(t *testing.T, timeout time.Duration) (c, s *victim, link *isolated.Link) {
+	t.Helper()
+	link = isolated.NewLink(t)
+	cfg := &rdmatcp.Config{PeerTimeout: timeout}
 	client, server := device(t, cfg), device(t, cfg)
-	c, s := &victim{newSide(t, client), t}, &victim{newSide(t, server), t}
+	c, s = &victim{newSide(t, client), t}, &victim{newSide(t, server), t}
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
 	var ln verbs.Listener
@@ -71,11 +105,7 @@ func TestPeerVanishes(t *testing.T) {
 	if wc := s.next(); wc.Err() != nil {
 		t.Fatal(wc.Err())
 	}
-
-	link.Cut()
-	c.send(t, []verbs.SendWR{{Opcode: verbs.Send, Flags: verbs.SendSignaled, SGL: c.sge(16)}})
-	c.vanishes()
-	s.vanishes()
+	return c, s, link
 }
 
 // A peer that takes no data is given up after PeerTimeout, which the system measures. If

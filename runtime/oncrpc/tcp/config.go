@@ -124,7 +124,8 @@ type Config struct {
 	// half of it without traffic the system sends keepalive probes. Where it has an option for
 	// that (Linux, macOS, FreeBSD 14, Windows), sent data that stays unacknowledged for PeerTimeout
 	// closes the connection, too. Linux also closes it if the peer answers but reads nothing for
-	// PeerTimeout while data waits, whatever SendTimeout is.
+	// PeerTimeout while data waits, whatever SendTimeout is. It is also the longest time for each
+	// reply to a client that has closed its direction of the stream.
 	PeerTimeout time.Duration
 
 	// IdleTimeout is the time after which a server closes a connection that has no Request, not
@@ -135,8 +136,8 @@ type Config struct {
 
 	// MaxConns is the largest number of connections that a server has. If zero, the default is
 	// 10,000. If negative, there is no limit. For a further one, the server closes the connection
-	// that has been idle for longest, as by IdleTimeout. If none is idle, it closes the new one at
-	// once; a client of this package then has ErrFull.
+	// that has been idle for longest, as by IdleTimeout, and for 1 s at least. If all are in use,
+	// it closes the new one at once; a client of this package then has ErrFull.
 	MaxConns int
 
 	// AcceptRate is the largest number of connections that a server accepts in a second, and the

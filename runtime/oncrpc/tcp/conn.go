@@ -53,7 +53,7 @@ type Conn struct {
 	wake    sync.Cond // requests, calls, out.writes or err has changed
 	err     error     // why it is down
 	stalled bool      // with MaxRequests; its reader fills the read buffer
-	probing bool      // a probe of the peer waits
+	probes  deadpeer.Probes
 	stats   Stats
 }
 
@@ -147,7 +147,7 @@ func (c *Conn) join() {
 	c.reserved.share, c.reserved.woken = c.shared.budget.Join(from), make(chan struct{}, 1)
 	c.shared.places.Join(&c.waiting, from)
 	c.wake.L = &c.mu
-	c.caller.conn, c.serving.conn, c.security.conn = c, c, c
+	c.caller.conn, c.serving.conn, c.security.conn, c.half.conn = c, c, c, c
 	c.pendings.New = newPending
 	c.out = writer{run: c.write, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
 }
@@ -194,9 +194,8 @@ func (c *Conn) read() {
 			if errors.Is(err, io.EOF) && ofSystem(c.out.nc) {
 				err = c.awaitWriter(err)
 			}
-			if errors.Is(err, io.EOF) && c.accepted {
-				c.shared.places.Recede(&c.waiting)
-				c.awaitAnswers()
+			if errors.Is(err, io.EOF) && c.accepted && !errors.Is(err, ErrPeerClosed) {
+				c.half.awaitAnswers()
 			}
 			c.fail(c.readError(err))
 			break
@@ -227,30 +226,6 @@ func (c *Conn) awaitWriter(err error) error {
 	}
 	return err
 }
-
-// awaitAnswers waits until the Requests of a client that has closed its direction of the stream are
-// answered, because the client may still read. A client that has closed both directions looks the
-// same until the first answer is written, so the wait is short.
-func (c *Conn) awaitAnswers() {
-	expired := false
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	t := time.AfterFunc(halfClosedTime, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		expired = true
-		c.wake.Broadcast()
-	})
-	defer t.Stop()
-	for c.err == nil && !expired && (c.requests > 0 || c.out.writes) {
-		c.wake.Wait()
-	}
-}
-
-// halfClosedTime is the longest time for the answers to a client that has closed its direction. It
-// is much shorter than replycache.Config.Grace, in which a server must notice that a client has
-// gone.
-const halfClosedTime = 100 * time.Millisecond
 
 // dispatch passes a record to the Call that it answers, or to the handler.
 func (c *Conn) dispatch(rec []byte) error {
@@ -345,7 +320,7 @@ func (c *Conn) fail(why error) {
 	c.err = why
 	c.cancel(why)
 	c.stopFirst()
-	c.out.hangUp(why)
+	c.out.hangUp(why, !c.accepted && len(c.calls)+c.abandoned.len() > 0)
 	var unsent []*request
 	for m := c.out.queue.first; m != nil; m = c.out.queue.first {
 		c.out.queue.remove(m)

@@ -37,12 +37,15 @@
 // Each Request has a goroutine, unless Config.NonBlocking is set, so that a slow handler holds no
 // other Call; a server runs Config.MaxHandlers goroutines at a time, and one more for each
 // connection. With Config.MaxRequests unanswered, a connection takes no more until one is answered.
-// It still notices that the client has gone, and ends Request.Context: on Linux at once, elsewhere
-// unless the client sent more than 16 KiB ahead.
+// It still notices the end of the stream: on Linux at once, elsewhere unless the client sent more
+// than 16 KiB ahead.
 //
-// A client may close its direction of the stream after its last Call and continue to read. Replies
-// that are made within 100 ms are sent. Then the connection is closed and Request.Context is done,
-// because the server cannot distinguish such a client from one that has gone.
+// A client may close its direction of the stream after its last Call and continue to read: it gets
+// all replies. The server cannot distinguish it from one that has gone, unless the connection is
+// reset. So each reply may take Config.PeerTimeout after the one before. Then the connection is
+// closed and Request.Context is done. A Conn that is closed while it waits for replies resets its
+// connection, which ends Request.Context at once. A stream over something else
+// than a socket, as a pipe, has 100 ms for each reply.
 //
 // A handler may call the client on Request.Conn after AllowReverse. While such Calls are in
 // progress, the connection must keep reading, because the reply comes on it, and is closed if the

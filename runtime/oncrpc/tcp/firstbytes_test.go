@@ -1,7 +1,6 @@
 package tcp_test
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
@@ -170,62 +168,6 @@ func TestEmptyRecordIsAGoodbye(t *testing.T) {
 	_, _ = c.Write(record())
 	if rest, err := io.ReadAll(c); len(rest) > 0 {
 		t.Errorf("%x, %v", rest, err)
-	}
-}
-
-// halfClosable is a client's end over pipes whose direction to the server can be closed alone.
-type halfClosable struct {
-	net.Conn // to write to
-	from     *io.PipeReader
-}
-
-func (h halfClosable) Read(b []byte) (int, error)      { return h.from.Read(b) }
-func (h halfClosable) SetReadDeadline(time.Time) error { return nil }
-
-// A client that closes its direction after its Calls gets the replies that are made soon. If a
-// handler takes longer, its Request.Context is done.
-func TestHalfClosedClient(t *testing.T) {
-	for _, tt := range []struct {
-		n     uint32
-		after time.Duration
-		want  int
-	}{{1, 0, 1}, {1, 80 * time.Millisecond, 1}, {20, 80 * time.Millisecond, 20}, {1, time.Minute, 0}, {0, 0, 0}} {
-		synctest.Test(t, func(t *testing.T) {
-			ours, theirs := net.Pipe()
-			from, to := io.Pipe()
-			start := time.Now()
-			s := tcp.ServeConn(halfClosable{theirs, from}, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-				select {
-				case <-time.After(tt.after):
-				case <-r.Context().Done():
-				}
-				r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
-			}), &tcp.Config{Logger: quiet})
-			go func() {
-				_, _ = to.Write(calls(tt.n))
-				_ = to.Close()
-			}()
-			got, err := io.ReadAll(ours)
-			if n := len(got) / len(goodReply(7)); err != nil || n != tt.want || len(got)%len(goodReply(7)) != 0 {
-				t.Errorf("%d replies, want %d: %x, %v", n, tt.want, got, err)
-			}
-			if d := time.Since(start); d != min(tt.after, 100*time.Millisecond) || !errors.Is(s.Err(), tcp.ErrPeerClosed) {
-				t.Errorf("the connection ended after %v, %v", d, s.Err())
-			}
-			_ = s.Close()
-		})
-	}
-}
-
-// The same over TCP, with a real half-closed connection.
-func TestHalfClosedClientTCP(t *testing.T) {
-	c := raw(t, listen(t, newService(), nil).Addr())
-	if _, err := c.Write(goodCall(7)); err != nil {
-		t.Fatal(err)
-	}
-	_ = c.(*net.TCPConn).CloseWrite()
-	if got, err := io.ReadAll(c); !bytes.Equal(got, goodReply(7)) {
-		t.Errorf("%x, %v", got, err)
 	}
 }
 

@@ -22,15 +22,8 @@ import (
 func (s *serving) idleSince() (since time.Time, ok bool) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
-	if s.conn.seen.Received == 0 && time.Since(s.unused) < newPause {
-		return s.unused, false
-	}
 	return s.unused, s.idle()
 }
-
-// newPause is the time in which a connection without a message does not make room for another one:
-// its first Call may be on its way.
-const newPause = time.Second
 
 // idle reports whether the connection is idle. s.conn.mu must be held.
 func (s *serving) idle() bool {

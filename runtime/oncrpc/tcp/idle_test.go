@@ -135,26 +135,32 @@ func TestIdleConnectionMakesRoom(t *testing.T) {
 	})
 }
 
-// A connection whose first Call may be on its way makes room for another one only after a second.
-func TestNewConnectionIsNotIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s, p := servePipes(t, held(new(sync.Map)), &tcp.Config{MaxConns: 1, Logger: quiet})
-		quietly := &tcp.Config{Logger: quiet}
-		first := tcp.NewConn(p.dial(), quietly)
-		time.Sleep(900 * time.Millisecond)
-		second := tcp.NewConn(p.dial(), quietly)
-		synctest.Wait()
-		if first.Err() != nil || !errors.Is(second.Err(), tcp.ErrFull) {
-			t.Errorf("the first: %v, the second: %v", first.Err(), second.Err())
-		}
-		time.Sleep(100 * time.Millisecond)
-		third := tcp.NewConn(p.dial(), quietly)
-		synctest.Wait()
-		if first.Err() == nil || third.Err() != nil {
-			t.Errorf("after a second: the first: %v, the third: %v", first.Err(), third.Err())
-		}
-		_, _, _, _ = first.Close(), second.Close(), third.Close(), s.Close()
-	})
+// A connection that has had a Call makes room for another one only after a second, and so does one
+// whose first Call may be on its way. Clients that take turns do not take each other's place.
+func TestIdleForAnInstantMakesNoRoom(t *testing.T) {
+	for _, called := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			s, p := servePipes(t, held(new(sync.Map)), &tcp.Config{MaxConns: 1, Logger: quiet})
+			quietly := &tcp.Config{Logger: quiet}
+			first := tcp.NewConn(p.dial(), quietly)
+			if called {
+				call(t, first, 1)
+			}
+			time.Sleep(900 * time.Millisecond)
+			second := tcp.NewConn(p.dial(), quietly)
+			synctest.Wait()
+			if first.Err() != nil || !errors.Is(second.Err(), tcp.ErrFull) {
+				t.Errorf("called %v: the first: %v, the second: %v", called, first.Err(), second.Err())
+			}
+			time.Sleep(100 * time.Millisecond)
+			third := tcp.NewConn(p.dial(), quietly)
+			synctest.Wait()
+			if first.Err() == nil || third.Err() != nil {
+				t.Errorf("called %v: after a second: the first: %v, the third: %v", called, first.Err(), third.Err())
+			}
+			_, _, _, _ = first.Close(), second.Close(), third.Close(), s.Close()
+		})
+	}
 }
 
 // A server without a place for a source says so, and displaces no other source's connection.

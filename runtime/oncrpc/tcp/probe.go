@@ -3,7 +3,6 @@ package tcp
 import (
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -14,20 +13,9 @@ var _ oncrpc.Prober = (*Conn)(nil)
 // less, loses the connection. It has no effect over a stream that TCP does not carry, nor while an
 // earlier probe waits.
 func (c *Conn) Probe(limit time.Duration) {
-	if t := c.set.PeerTimeout; t > 0 {
-		limit = min(limit, t)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.probing || c.err != nil {
-		return
+	if c.err == nil {
+		c.probes.Probe(c.out.nc, limit, c.set.PeerTimeout)
 	}
-	c.probing = true
-	end := deadpeer.Probe(c.out.nc, limit, c.set.PeerTimeout)
-	time.AfterFunc(limit, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.probing = false
-		end()
-	})
 }

@@ -104,6 +104,7 @@ type serving struct {
 	unused   time.Time                // when there was a Request last, at a server
 	running  running                  // those that accept has made
 	unsent   int                      // bytes of replies that are not written
+	half     halfClosed
 }
 
 // admit counts a Request. ok is false if the connection serves no further one. err is the reason,
@@ -114,7 +115,7 @@ func (s *serving) admit() (ok bool, err error) {
 	s.conn.seen.Received++
 	for (s.requests >= s.conn.set.MaxRequests || s.full()) && s.conn.err == nil {
 		if len(s.conn.calls) == 0 {
-			if err := s.conn.stall(); err != nil {
+			if err := s.half.awaitPlace(); err != nil {
 				return false, err
 			}
 		} else if s.requests < mostCalls && s.bytes <= mostBytes {

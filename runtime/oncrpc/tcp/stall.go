@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"syscall"
@@ -25,7 +26,7 @@ func (c *Conn) stall() error {
 			if err := socket.Read(peerGone); err != nil {
 				return err
 			}
-			return ErrPeerClosed
+			return io.EOF
 		}
 	}
 	c.stalled = true

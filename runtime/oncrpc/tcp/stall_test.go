@@ -18,7 +18,8 @@ import (
 )
 
 // A connection that has stopped reading with MaxRequests notices that its peer has closed: the
-// contexts of its Requests are done. It reads again when a Request is answered.
+// contexts of its Requests are done after PeerTimeout, because the peer may wait for the answers.
+// It reads again when a Request is answered.
 func TestPeerClosesWhileStalled(t *testing.T) {
 	pipe := func(*testing.T) (net.Conn, net.Conn) { return net.Pipe() }
 	for name, tt := range map[string]struct {
@@ -33,7 +34,8 @@ func TestPeerClosesWhileStalled(t *testing.T) {
 			}
 			ours, theirs := tt.connect(t)
 			held := make(chan *oncrpc.Request, 100)
-			s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r }), &tcp.Config{MaxRequests: 2, Logger: quiet})
+			s := tcp.ServeConn(ours, oncrpc.HandlerFunc(func(r *oncrpc.Request) { held <- r }),
+				&tcp.Config{MaxRequests: 2, PeerTimeout: time.Second, Logger: quiet})
 			go func() { _, _ = io.Copy(io.Discard, theirs) }()
 			_ = theirs.SetWriteDeadline(time.Now().Add(leak.Patience()))
 			for xid := range tt.calls { // the last ones make it stop

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -229,7 +230,9 @@ func (c *Conn) quiesce() (ok bool, err error) {
 	for c.err == nil && len(c.calls) == 0 && !c.draining {
 		switch {
 		case c.requests > 0:
-			if err := c.stall(); err != nil {
+			if err := c.stall(); errors.Is(err, io.EOF) { // it cannot make a handshake
+				return false, ErrPeerClosed
+			} else if err != nil {
 				return false, err
 			}
 		case c.out.writes:

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -100,9 +101,13 @@ func (w *writer) sayGoodbye() {
 	}()
 }
 
-// hangUp closes the stream. mu must be held.
-func (w *writer) hangUp(why error) {
-	if w.tls != nil && errors.Is(why, oncrpc.ErrClosed) {
+// hangUp closes the stream. With reset the peer learns that its answers are not read. mu must be
+// held.
+func (w *writer) hangUp(why error, reset bool) {
+	switch {
+	case reset:
+		deadpeer.Abort(w.nc)
+	case w.tls != nil && errors.Is(why, oncrpc.ErrClosed):
 		w.sayGoodbye()
 		return
 	}

@@ -99,7 +99,7 @@ func (c *Conn) exchange(ctx context.Context, call *oncrpc.Call) (sent bool, err 
 	if pause == 0 {
 		timer.Stop()
 	}
-	for {
+	for times := 1; ; times++ {
 		if err := c.send(call); err != nil {
 			return sent, c.abandon(xid, p, err)
 		}
@@ -108,7 +108,7 @@ func (c *Conn) exchange(ctx context.Context, call *oncrpc.Call) (sent bool, err 
 		case err := <-p.done:
 			return sent, err
 		case <-ctx.Done():
-			return sent, c.abandon(xid, p, ctx.Err())
+			return sent, c.abandon(xid, p, unanswered(ctx.Err(), times))
 		case <-c.ctx.Done():
 			return sent, c.abandon(xid, p, c.Err())
 		case <-timer.C:
@@ -122,6 +122,15 @@ func (c *Conn) exchange(ctx context.Context, call *oncrpc.Call) (sent bool, err 
 		pause = min(2*pause, c.set.MaxRetransmit)
 		timer.Reset(pause)
 	}
+}
+
+// unanswered returns the error of a Call whose context ended when it had been sent so many times.
+// Nothing says why a datagram has no answer.
+func unanswered(why error, times int) error {
+	if !errors.Is(why, context.DeadlineExceeded) {
+		return why
+	}
+	return fmt.Errorf("%w: no answer to a Call that was sent %d times: the network loses datagrams, or the server is slow, or ignores Calls beyond its limits (Config.MaxRequests, MaxMemory and ReplyRate there)", why, times)
 }
 
 // begin makes a Call one in progress.

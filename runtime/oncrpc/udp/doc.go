@@ -35,8 +35,11 @@
 //
 // A source is an IPv4 address or an IPv6 network of 64 bits. The source of a datagram is a claim,
 // so a reply may go to a host that has not asked. Config.ReplyRate bounds the bytes that such a
-// host gets beyond those sent in its name; there is no answer to anything
-// but a Call of at least 40 bytes. Config.MaxRequests bounds handlers and memory. One source gets
-// at most as much as remains after it. Datagrams beyond a limit are ignored, and their clients send
-// them again.
+// host gets beyond those sent in its name; there is no answer to anything but a Call of at least 40
+// bytes. Config.MaxRequests bounds handlers and memory. One source gets at most as much as remains
+// after it. Datagrams beyond a limit are ignored, as a full network loses them: their clients must
+// send them again in any case (RFC 5531 §4). An answer would fail a Call that can be served a
+// moment later, and would go to the owner of a forged address. ServerStats.Excess counts them, a
+// line of Config.Logger names the limit, and the error of a Call that got no answer in time says
+// what may be the reason.
 package udp

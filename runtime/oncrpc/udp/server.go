@@ -175,22 +175,39 @@ func (s *Server) receive(b, control []byte, from netip.AddrPort) {
 // admit returns the Request of a Call, or nil if a limit is reached, the server is closed or the
 // Call is in progress already.
 func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control []byte) *request {
+	r, limit := s.take(xid, b, from, local, control)
+	if limit != "" {
+		s.log.Warn("udp: a Call was ignored, and its client must send it again: a limit is reached", "limit", limit, "peer", from)
+	}
+	return r
+}
+
+// take is admit, and names the limit.
+func (s *Server) take(xid uint32, b []byte, from, local netip.AddrPort, control []byte) (r *request, limit string) {
 	key := peerKey{from, local}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.peers[key]
 	if p != nil && p.calls[xid] {
 		s.stats.Repeated++
-		return nil
+		return nil, ""
 	}
 	if s.ctx.Err() != nil {
-		return nil
+		return nil, ""
 	}
 	src := s.source(from.Addr(), time.Now())
 	memory := len(b) + MaxMessage
-	if src == nil || src.requests >= s.set.MaxRequests-s.requests || !src.share.Take(memory, nil) {
+	switch {
+	case src == nil:
+		limit = "the number of sources"
+	case src.requests >= s.set.MaxRequests-s.requests:
+		limit = "Config.MaxRequests"
+	case !src.share.Take(memory, nil):
+		limit = "Config.MaxMemory"
+	}
+	if limit != "" {
 		s.stats.Excess++
-		return nil
+		return nil, limit
 	}
 	if p == nil {
 		p = newPeer(s.ctx, from, local, control)
@@ -200,9 +217,9 @@ func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control
 	src.requests++
 	s.requests++
 	s.stats.Calls++
-	r := &request{server: s, peer: p, source: src, ticket: src.share.Ticket(memory), key: key, xid: xid, size: len(b)}
+	r = &request{server: s, peer: p, source: src, ticket: src.share.Ticket(memory), key: key, xid: xid, size: len(b)}
 	r.Responder, r.Message = r, append(make([]byte, 0, len(b)), b...)
-	return r
+	return r, ""
 }
 
 // release removes an answered Request.

@@ -210,6 +210,45 @@ func TestServerClose(t *testing.T) {
 	}
 }
 
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// The error of a Call without an answer says what may be the reason, and the error of a cancelled
+// Call does not.
+func TestUnansweredCallNamesTheLimits(t *testing.T) {
+	sock, err := net.ListenPacket("udp", "127.0.0.1:0") // which nothing reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sock.Close()
+	c := dial(t, sock.LocalAddr().String(), often)
+	late, stop := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer stop()
+	canceled, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(50*time.Millisecond, cancel)
+	for ctx, want := range map[context.Context]error{late: context.DeadlineExceeded, canceled: context.Canceled} {
+		_, err := c.Call(ctx, &oncrpc.Call{Message: oncrpc.Message{Inline: call(t, c.XID(), 1)}})
+		if !errors.Is(err, want) || strings.Contains(err.Error(), "Config.MaxRequests") != (want == context.DeadlineExceeded) {
+			t.Error(err)
+		}
+	}
+}
+
 // MaxRequests bounds the handlers, and one source gets as many as remain. The Calls beyond are
 // answered when they are sent again.
 func TestMaxRequests(t *testing.T) {
@@ -227,7 +266,8 @@ func TestMaxRequests(t *testing.T) {
 		mu.Unlock()
 		r.Reply(oncrpc.Message{Inline: reply(t, xidOf(r.Message))}, nil)
 	})
-	s := listen(t, "127.0.0.1:0", h, &udp.Config{MaxRequests: 7, Logger: quiet})
+	log := new(lines)
+	s := listen(t, "127.0.0.1:0", h, &udp.Config{MaxRequests: 7, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	c := dial(t, s.Addr(), often)
 	var calls sync.WaitGroup
 	for range 20 {
@@ -245,6 +285,9 @@ func TestMaxRequests(t *testing.T) {
 	defer mu.Unlock()
 	if most != 4 {
 		t.Errorf("%d handlers of one source, want 4 of 7", most)
+	}
+	if text := log.String(); !strings.Contains(text, "limit=Config.MaxRequests") {
+		t.Errorf("the log does not name the limit: %s", text)
 	}
 }
 

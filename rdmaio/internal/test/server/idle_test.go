@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,9 @@ func TestServerClosesIdleConnections(t *testing.T) {
 					if up, st := c.Err() == nil, s.Stats(); up != tt.up || st.IdleCloses > 0 == tt.up || st.Conns > 0 != tt.up {
 						t.Errorf("up: %v, want %v; %v, %+v", up, tt.up, c.Err(), st)
 					}
+					if err := c.Err(); err != nil && (!strings.Contains(err.Error(), "unused for 1m40s") || !strings.Contains(err.Error(), "Config.IdleTimeout") || !errors.Is(err, verbs.ErrPeerDisconnected)) {
+						t.Errorf("the client reads %v, want the likely limit", err)
+					}
 					_ = c.Close()
 					time.Sleep(time.Hour) // handlers
 				})
@@ -123,23 +127,54 @@ func TestIdleConnectionMakesRoom(t *testing.T) {
 	})
 }
 
-// A connection whose first Call may be on its way makes room for another one only after a second.
-func TestNewConnectionIsNotIdle(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := rdmaiotest.New(t)
-		w.Serve(slow{make(chan oncrpc.Conn, 1)}, &rdmaio.Config{MaxConns: 1})
-		first := w.Dial(nil)
-		time.Sleep(900 * time.Millisecond)
-		if _, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil); !errors.Is(err, rdmaio.ErrServerFull) || first.Err() != nil {
-			t.Errorf("found %v; the first: %v", err, first.Err())
-		}
-		time.Sleep(100 * time.Millisecond)
-		w.Dial(nil)
-		synctest.Wait()
-		if first.Err() == nil {
-			t.Error("the first is up")
-		}
-	})
+// A connection that has had a Call makes room for another one only after a second, and so does one
+// whose first Call may be on its way. Clients that take turns do not take each other's place.
+func TestIdleForAnInstantMakesNoRoom(t *testing.T) {
+	for _, called := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w := rdmaiotest.New(t)
+			w.Serve(slow{make(chan oncrpc.Conn, 1)}, &rdmaio.Config{MaxConns: 1})
+			first := w.Dial(nil)
+			if called {
+				if _, err := first.Call(context.Background(), rpctest.NullCall(1, 40)); err != nil {
+					t.Error(err)
+				}
+			}
+			time.Sleep(900 * time.Millisecond)
+			if _, err := rdmaio.Dial(context.Background(), w.Client, w.Addr, nil); !errors.Is(err, rdmaio.ErrServerFull) || first.Err() != nil {
+				t.Errorf("called %v: found %v; the first: %v", called, err, first.Err())
+			}
+			time.Sleep(100 * time.Millisecond)
+			w.Dial(nil)
+			synctest.Wait()
+			if first.Err() == nil {
+				t.Errorf("called %v: the first is up", called)
+			}
+		})
+	}
+}
+
+// The error of a connection that the server closed while it was in use, or a moment later, does not
+// guess that it was idle.
+func TestUsedConnectionIsNotTakenForIdle(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			w, h := rdmaiotest.New(t), slow{make(chan oncrpc.Conn, 2)}
+			s := w.Serve(h, nil)
+			c := w.Dial(nil)
+			call := func(seconds uint32) { _, _ = c.Call(context.Background(), rpctest.NullCall(seconds, 40)) }
+			if call(0); busy {
+				go call(100)
+				time.Sleep(10 * time.Second)
+			}
+			go s.Close()
+			<-c.Done()
+			if err := c.Err(); !errors.Is(err, verbs.ErrPeerDisconnected) || strings.Contains(err.Error(), "unused") {
+				t.Errorf("busy %v: %v", busy, err)
+			}
+			time.Sleep(time.Hour)
+		})
+	}
 }
 
 // R288: a probe of a connection whose client is there does nothing, over each provider and in both

@@ -49,6 +49,8 @@ type Conn struct {
 	truncated bool // a frame was written in part and cannot be finished
 	attempt   attempt
 
+	probes deadpeer.Probes
+
 	// Set by other goroutines.
 	closing        atomic.Bool // stop was called
 	interruptRead  atomic.Bool // release registered memory

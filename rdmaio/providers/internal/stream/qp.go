@@ -2,6 +2,7 @@ package stream
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -52,7 +53,16 @@ func newQueuePair(d *Device) *queuePair {
 var (
 	_ verbs.QueuePair          = (*queuePair)(nil)
 	_ verbs.ReasonDisconnecter = (*queuePair)(nil)
+	_ verbs.Prober             = (*queuePair)(nil)
 )
+
+// Probe implements verbs.Prober by a keepalive probe of the system.
+func (q *queuePair) Probe(limit time.Duration) error {
+	if c := q.conn.Load(); c != nil {
+		c.probes.Probe(c.conn, limit, q.dev.cfg.PeerTimeout)
+	}
+	return nil
+}
 
 // Disconnect implements verbs.QueuePair.
 func (q *queuePair) Disconnect() error {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -267,6 +268,10 @@ func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	}
 	return d.DisconnectFor(reason)
 }
+
+// Probe implements verbs.Prober. It returns verbs.ErrNotSupported if the wrapped queue pair does
+// not.
+func (q *queuePair) Probe(limit time.Duration) error { return verbs.Probe(q.QueuePair, limit) }
 
 // ChannelBinding implements verbs.ChannelBinder. It returns verbs.ErrNotSupported if the wrapped
 // queue pair does not.

@@ -3,6 +3,7 @@ package trace
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -129,6 +130,10 @@ func (qp *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	qp.dev.emit(Event{Kind: Disconnect, QP: qp.Num()})
 	return d.DisconnectFor(reason)
 }
+
+// Probe implements verbs.Prober. It returns verbs.ErrNotSupported if the wrapped queue pair does
+// not.
+func (qp *queuePair) Probe(limit time.Duration) error { return verbs.Probe(qp.QueuePair, limit) }
 
 // ChannelBinding implements verbs.ChannelBinder. It returns verbs.ErrNotSupported if the wrapped
 // queue pair does not.

@@ -1,0 +1,88 @@
+package tcp
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// halfClosed is the state of a client that has closed its direction of the stream. It may still
+// read, so its Requests are answered:
+//
+//	open ──end of the stream──> answering ──the last answer is written──> down
+//	                                │
+//	                                └──reset, or no answer for PeerTimeout──> down
+//
+// A client that has closed both directions looks the same, unless it resets the connection, as this
+// package does if it has Calls in progress. The system of any other one does so when an answer is
+// written. So after each answer the next one may take as long as a client may be silent. A stream
+// over something else than a socket, as a pipe, usually ends in both directions without a word.
+//
+// The connection's mu guards it.
+type halfClosed struct {
+	conn  *Conn
+	ended bool
+	since time.Time // of the end, or of the last answer
+	left  int       // Requests then
+}
+
+// begin notes that the client has closed its direction. Its Requests get places when no others
+// wait. conn.mu must be held.
+func (h *halfClosed) begin() {
+	if !h.ended {
+		h.ended, h.since = true, time.Now()
+		h.conn.shared.places.Recede(&h.conn.waiting)
+	}
+}
+
+// awaitPlace waits until there may be a place for one more Request, also if the client has closed
+// its direction. conn.mu must be held.
+func (h *halfClosed) awaitPlace() error {
+	if h.ended {
+		return h.awaitAnswer()
+	}
+	err := h.conn.stall()
+	if errors.Is(err, io.EOF) && h.conn.accepted {
+		h.begin()
+		return nil
+	}
+	return err
+}
+
+// awaitAnswers waits until the Requests of a client that has closed its direction are answered.
+func (h *halfClosed) awaitAnswers() {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	h.begin()
+	for c.err == nil && (c.requests > 0 || c.out.writes) && h.awaitAnswer() == nil {
+	}
+}
+
+// awaitAnswer waits until a Request of a client that has closed its direction is answered, and may
+// return before. It returns an error if the client has gone. conn.mu must be held.
+func (h *halfClosed) awaitAnswer() error {
+	c, limit := h.conn, h.conn.set.PeerTimeout
+	if _, err := rawConn(c.out.nc); err != nil {
+		limit = resetTime
+	}
+	if limit > 0 && time.Since(h.since) >= limit || ofSystem(c.out.nc) {
+		return ErrPeerClosed
+	}
+	h.left = c.requests
+	look := time.AfterFunc(resetTime, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.wake.Broadcast()
+	})
+	c.wake.Wait()
+	look.Stop()
+	if c.requests < h.left {
+		h.since = time.Now()
+	}
+	return nil
+}
+
+// resetTime is the time between two looks for a reset, because a stream is not read after its end.
+// Without a socket it is the longest time for an answer.
+const resetTime = 100 * time.Millisecond

@@ -1,0 +1,163 @@
+package tcp_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+)
+
+// halfClosable is a client's end over pipes whose direction to the server can be closed alone.
+type halfClosable struct {
+	net.Conn // to write to
+	from     *io.PipeReader
+}
+
+func (h halfClosable) Read(b []byte) (int, error)      { return h.from.Read(b) }
+func (h halfClosable) SetReadDeadline(time.Time) error { return nil }
+
+// A client that closes its direction after its Calls gets the replies that are made soon, over a
+// stream that does not say whether the client has closed both. If a handler takes longer, its
+// Request.Context is done.
+func TestHalfClosedClient(t *testing.T) {
+	const limit = 100 * time.Millisecond
+	for _, tt := range []struct {
+		n     uint32
+		after time.Duration // for the last one, and half of it for the others
+		want  int
+		ends  time.Duration
+	}{
+		{1, 0, 1, 0},
+		{1, limit - 1, 1, limit - 1},
+		{20, limit - 1, 20, limit - 1},
+		{20, 2*limit - 2, 20, 2*limit - 2},
+		{1, limit + 1, 0, limit},
+		{20, 2*limit + 2, 0, limit},
+		{0, 0, 0, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ours, theirs := net.Pipe()
+			from, to := io.Pipe()
+			start := time.Now()
+			s := tcp.ServeConn(halfClosable{theirs, from}, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+				after := tt.after
+				if xidOf(r) != tt.n-1 {
+					after /= 2
+				}
+				select {
+				case <-time.After(after):
+					r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+				case <-r.Context().Done():
+					r.Drop(nil)
+				}
+			}), &tcp.Config{Logger: quiet})
+			go func() {
+				_, _ = to.Write(calls(tt.n))
+				_ = to.Close()
+			}()
+			got, err := io.ReadAll(ours)
+			if n := len(got) / len(goodReply(7)); err != nil || n != tt.want || len(got)%len(goodReply(7)) != 0 {
+				t.Errorf("%d replies, want %d: %x, %v", n, tt.want, got, err)
+			}
+			if d := time.Since(start); d != tt.ends || !errors.Is(s.Err(), tcp.ErrPeerClosed) {
+				t.Errorf("the connection ended after %v, want %v: %v", d, tt.ends, s.Err())
+			}
+			_ = s.Close()
+		})
+	}
+}
+
+// Over TCP, a client that closes its direction gets each reply that comes within PeerTimeout after
+// the one before. A client that has gone is noticed by then, and one of this package at once.
+func TestHalfClosedClientTCP(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limit time.Duration
+		ends  bool // the context of the handler
+	}{"slow handler": {-1, false}, "PeerTimeout": {time.Second / 2, true}} {
+		contexts := make(chan context.Context, 1)
+		answer := make(chan struct{})
+		s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			contexts <- r.Context()
+			<-answer
+			r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+		}), &tcp.Config{PeerTimeout: tt.limit, Logger: quiet})
+		c := raw(t, s.Addr())
+		if _, err := c.Write(goodCall(7)); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+		ctx, want := <-contexts, goodReply(7)
+		if tt.ends {
+			<-ctx.Done()
+			want = nil
+		} else {
+			select {
+			case <-ctx.Done():
+				t.Error("the context is done")
+			case <-time.After(300 * time.Millisecond):
+			}
+		}
+		close(answer)
+		if got, err := io.ReadAll(c); !bytes.Equal(got, want) {
+			t.Errorf("%s: %x, %v", name, got, err)
+		}
+	}
+}
+
+// A client of this package that is closed while it waits resets the connection, so that the server
+// need not wait to know that it has gone, also one that cannot read more, and over TLS.
+func TestClosedClientEndsItsHandlers(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	for name, cfg := range map[string]*tcp.Config{
+		"TCP": {Logger: quiet}, "stalled": {MaxRequests: 1, Logger: quiet}, "TLS": secured(a, tcp.TLSRequired),
+	} {
+		cfg.PeerTimeout = -1
+		contexts := make(chan context.Context, 2)
+		s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			contexts <- r.Context()
+			<-r.Context().Done()
+			r.Drop(nil)
+		}), cfg)
+		c := dial(t, s.Addr(), cfg)
+		var calls sync.WaitGroup
+		for xid := range uint32(2) {
+			calls.Go(func() { _, _ = c.Call(context.Background(), callOf(xid, 0)) })
+		}
+		ctx := <-contexts
+		_ = c.Close()
+		select {
+		case <-ctx.Done():
+		case <-time.After(leak.Patience()):
+			t.Fatalf("%s: the handler runs on", name)
+		}
+		calls.Wait()
+	}
+}
+
+// A client that closes its direction behind many more Calls than MaxRequests gets all replies.
+func TestHalfClosedWhileStalled(t *testing.T) {
+	for _, n := range []uint32{3, 100, 5000} { // more than the buffers have, too
+		ours, theirs := tcpPair(t)
+		_ = theirs.SetDeadline(time.Now().Add(leak.Patience()))
+		s := tcp.ServeConn(ours, newService(), &tcp.Config{MaxRequests: 2, Logger: quiet})
+		go func() {
+			_, _ = theirs.Write(calls(n))
+			_ = theirs.(*net.TCPConn).CloseWrite()
+		}()
+		got, err := io.ReadAll(theirs)
+		if have := len(got) / len(goodReply(0)); err != nil || have != int(n) {
+			t.Errorf("%d replies, want %d: %v, %v", have, n, err, s.Err())
+		}
+		_, _ = theirs.Close(), s.Close()
+	}
+}
