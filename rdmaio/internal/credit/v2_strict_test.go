@@ -448,6 +448,25 @@ func TestV2GrantsAlone(t *testing.T) {
 	}
 }
 
+// A strict peer without credits may use the extra Receive again once this end has sent it a Grant
+// (R175).
+func TestV2StrictPeerUsesTheExtraReceiveAgain(t *testing.T) {
+	a := newV2(false, 1, 0)
+	get(t, a, credit.Other, word(9, 9))
+	a.Sent(credit.Other)
+	for i := range 3 {
+		get(t, a, credit.Call, word(9, 0)) // its credit
+		get(t, a, credit.Grant, word(9, 1))
+		if a.Taken(credit.Grant) {
+			t.Errorf("round %d: the extra Receive is used twice", i)
+		}
+		a.Posted(1)
+		if w := a.Sent(credit.Grant); w != word(1, 1) || a.Outstanding() != 1 {
+			t.Errorf("round %d: a Grant of %#x, %d credits are outstanding", i, w, a.Outstanding())
+		}
+	}
+}
+
 // A Grant that could grant nothing is not followed by another one without a credit.
 func TestV2OneGrantWithoutCredit(t *testing.T) {
 	a := credit.NewV2(false, 4, 0)
