@@ -68,7 +68,7 @@ func parse2(b []byte) (m seen) {
 			m.kind = isGrant
 		}
 	case 4:
-		if m.kind = isError; len(b) == 28 && word(16) == 1 {
+		if m.kind = isError; len(b) == 28 && word(16) == 1 && word(20) <= 2 { // no flags, then versions
 			m.kind = isVers
 		}
 	case 5:

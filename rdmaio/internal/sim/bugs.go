@@ -51,6 +51,26 @@ type Bugs struct {
 	// KeepKey is a bug of clients: a region on demand is given back while its key is valid.
 	KeepKey bool
 
+	// OneLess is a bug of both ends: they take one segment less than they advertise.
+	OneLess bool
+
+	// CloseOver is a bug of both ends: a Call over a limit costs the connection, with the other
+	// Calls that are on it.
+	CloseOver bool
+
+	// Displace is a bug of servers: a connection in use makes room for a new one.
+	Displace bool
+
+	// OneQueue is a bug of servers: Requests of all connections wait in one queue for a place.
+	OneQueue bool
+
+	// CancelAll is a bug of servers: a CANCEL cancels all Calls of its connection.
+	CancelAll bool
+
+	// CancelOnce is a bug of clients: a Call that is given up while a CANCEL is in progress is not
+	// named in another one.
+	CancelOnce bool
+
 	// Deaf is a bug of providers: no end notices that its peer has vanished.
 	Deaf bool
 }

@@ -24,6 +24,12 @@ func TestPlantedBugsAreFound(t *testing.T) {
 	busy := func(d *draw) {
 		d.limited, d.rate[Slow], d.rules.connections, d.credits[0], d.limits[1] = true, 0.9, 3, 8, 8
 	}
+	over := func(d *draw) { d.rate[Over] = 0.2 }
+	full := func(d *draw) { d.places, d.rules.connections, d.rate[Slow] = 1, 3, 0.2 }
+	crowd := func(d *draw) {
+		d.handlers, d.rules.connections, d.rate[Slow], d.credits[0], d.limits[1] = 1, 3, 0.9, 8, 8
+	}
+	cancels := func(d *draw) { d.rate[Cancel], d.rate[Slow], d.credits[0], d.limits[1] = 0.3, 0.3, 8, 8 }
 	for _, tt := range []planted{
 		{"a provider completes requests after a flushed one", Bugs{Unflushed: true}, 40, cut, "out of order"},
 		{"an engine releases a handler's memory before the reply is sent", Bugs{ReleaseEarly: true}, 20, nil, "never written"},
@@ -35,6 +41,12 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{"a server starts handlers without memory for their replies", Bugs{NoTickets: true}, 20, busy, "its limit is"},
 		{"an end posts smaller Receives before its peer keeps to them", Bugs{CutEarly: true}, 40, often, "to a Receive of"},
 		{"a client gives back memory whose key is valid", Bugs{KeepKey: true}, 40, nil, "is live at the end"},
+		{"both ends take one segment less than they advertise", Bugs{OneLess: true}, 20, nil, "peer answered"},
+		{"a Call over a limit costs the connection", Bugs{CloseOver: true}, 20, over, "ends its connection: sim: a Call over a limit"},
+		{"a server closes a connection in use to make room", Bugs{Displace: true}, 20, full, "to make room"},
+		{"Requests of all connections wait in one queue", Bugs{OneQueue: true}, 20, crowd, "gets place after place"},
+		{"a CANCEL cancels Calls that it does not name", Bugs{CancelAll: true}, 20, cancels, "whose caller waits"},
+		{"a Call given up during a CANCEL is forgotten", Bugs{CancelOnce: true}, 40, cancels, "are given up"},
 		{"a provider does not notice that its peer has vanished", Bugs{Deaf: true}, 20, late, "is up when the client has closed"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -54,15 +54,30 @@ type responder struct {
 	q                *engine.Request
 	p                *rpc
 	request          *oncrpc.Request
+	turn             *turn // or nil
+	began            bool  // its procedure is executed
 }
 
-// pass passes a Call to the handler of its side.
+// pass passes a Call to the handler of its side, when there is a place for it.
 func (e *end) pass(q *engine.Request, p *rpc, message []byte) {
-	r := &responder{e: e, q: q, p: p}
+	if t := e.w.turns; t != nil && e.i == 1 {
+		t.start(e, q, p.tag, func(at *turn) { e.handle(q, p, message, at) })
+		return
+	}
+	e.handle(q, p, message, nil)
+}
+
+// handle passes a Call to the handler of its side, which has a place until it returns. A procedure
+// returns when it has a reply.
+func (e *end) handle(q *engine.Request, p *rpc, message []byte, at *turn) {
+	r := &responder{e: e, q: q, p: p, turn: at}
 	r.request = &oncrpc.Request{Message: message, Responder: r}
 	s := &e.w.services[e.i]
 	s.open[r.request] = r
 	s.handler.ServeRPC(r.request)
+	if !r.began {
+		at.end()
+	}
 }
 
 // Conn implements oncrpc.Responder.
@@ -102,6 +117,7 @@ func (r *responder) later(how string, done func(error), answer func() engine.Ans
 		if done != nil {
 			done(nil)
 		}
+		r.turn.end()
 	})
 }
 

@@ -36,12 +36,13 @@ const (
 	LateTimer                // a timer fires late
 	Extend                   // an end of version 2 changes the size of its Receives
 	NoRegister               // a registration fails
+	Over                     // a Call has more segments than its peer takes
 	Faults                   // number of kinds
 )
 
 var faultNames = [Faults]string{
 	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
-	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend", "no-register",
+	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend", "no-register", "over-limit",
 }
 
 // String returns the name of the fault.
@@ -74,6 +75,10 @@ type Result struct {
 	Again     int            // Calls that a cache has held back and served later
 	Others    int            // messages of the extension
 	Waited    int            // Calls that waited for memory of the server
+	Cancelled int            // Requests cancelled because their callers have given up
+	Queued    int            // Requests that waited for a handler's place
+	Displaced int            // connections closed to make room
+	Rejected  int            // connections for which there was no room
 	Held      int            // the largest memory of the server for Calls and replies
 	Client    machine.Stats  // of the client's connections
 
@@ -107,6 +112,8 @@ type draw struct {
 	rules         rules
 	onDemand      [2]bool // the side's device has memory on demand
 	limited       bool    // the server's memory for Calls and replies has a limit
+	handlers      int     // that run at a time at the server, besides one for each connection; 0: no limit
+	places        int     // of the client's connections at the server; 0: no limit
 }
 
 // rules are the choices for the client's connections.
@@ -176,6 +183,12 @@ func newDraw(r *rand.Rand) draw {
 	d.rules = newRules(r)
 	d.rate[Extend] /= 4
 	d.limited = r.IntN(3) == 0
+	if r.IntN(3) == 0 {
+		d.handlers = 1 + r.IntN(3)
+	}
+	if d.rate[Over] /= 2; r.IntN(3) == 0 {
+		d.places = 1 + r.IntN(d.rules.connections)
+	}
 	d.onDemand = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	d.legacy = d.follows[0] && d.follows[1]
 	if d.follows[0] || d.follows[1] {

@@ -34,6 +34,9 @@
 //     at all if its error says so (R284, R286, R288);
 //   - a Call is busy at its server only while there is a Request for it (R135). A handler's memory
 //     is free when its Request is released: it is filled with poison then, which must not be sent;
+//   - the Calls of a connection in use go on when there is no room for another one, or when one of
+//     them is over a limit; a place for a handler goes to each connection in turn; the server knows
+//     which Calls were given up, and takes no other for one (R309);
 //   - each Request is released, each key is invalidated, and once there are no more faults all
 //     Calls end in bounded time.
 //
@@ -45,6 +48,11 @@
 // reports anything proves nothing either: Bugs has mistakes that a run can have, and a test finds
 // each of them within a number of seeds.
 //
+// The server also has the product's limits of connections and of handlers (internal/admission): a
+// connection that is idle makes room for a new one, and the places of handlers go to connections in
+// turn. The client tells the server which Calls it has given up, by the product's program
+// (runtime/oncrpc/cancel). Calls use as many segments as the peer takes, and some use one more.
+//
 // With version 2 the ends send messages of an extension, which arrive in order, and agree by them
 // on other sizes of Receives. The memory for a long reply may come from the product's pool when the
 // server first writes (internal/mrpool). Registrations may fail.
@@ -52,8 +60,7 @@
 // These parts of the product do not run here: the goroutines of the driver, a caller that reads
 // from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They stay
 // outside until Calls are asynchronous. Neither do host authentication, a Call whose shape the peer
-// has refused (rdmaio/resend.go), the memory of versions, and a server's limits of connections. The
-// tests of these packages cover them. Package rdmaio/internal/test/histories checks executions over
+// has refused (rdmaio/resend.go) and the memory of versions. The tests of these packages cover them. Package rdmaio/internal/test/histories checks executions over
 // every carrier, with goroutines and sockets.
 //
 // A trace is the same for the same seed and the same source. It changes whenever the engine posts

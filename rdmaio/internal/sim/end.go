@@ -33,6 +33,7 @@ type end struct {
 	credits  int   // after the last step
 	conn     conn
 	ext      extension
+	given    given
 	domain   *domain // nil: the device has no memory on demand
 	heard    bool    // a message was received
 	account  account
@@ -41,6 +42,8 @@ type end struct {
 	admitted map[*engine.Request]*admitted
 	requests map[*engine.Request]bool // not released; true: a handler has it
 	faults   uint64                   // found by the engine
+	refused  uint64                   // of them, when it looked for Calls over a limit
+	used     time.Duration            // the last step
 	dropped  bool                     // a Call was dropped, so the peer has lost a credit
 }
 
@@ -93,7 +96,7 @@ func (w *world) newEnd(l *link, i int) *end {
 			reading: make(map[uint32]bool), due: make(map[uint32]bool),
 		},
 	}
-	e.ext = extension{e: e}
+	e.ext, e.given = extension{e: e}, given{e: e, told: make(map[uint32]bool), got: make(map[uint32]bool)}
 	if d.onDemand[i] {
 		e.domain = newDomain(&e.mem)
 	}
@@ -101,7 +104,10 @@ func (w *world) newEnd(l *link, i int) *end {
 	cfg := engine.Config{
 		Role: engine.Role(i), Versions: []protocol.Version{new(v1.Version)}, Calls: calls, Serves: serves, ReverseChunks: d.reverseChunks,
 		SendWRs: d.sendWRs[i], ChainTimeout: chainTimeout, Legacy: d.follows[i], DoneTimeout: doneTimeout,
-		Limits: chunk.Limits{Bytes: 1 << 20, Segments: 8, Chunks: 4, Transfer: 1 << 20},
+		Limits: chunk.Limits{Bytes: 1 << 20, Segments: mostSegments, Chunks: 4, Transfer: 1 << 20},
+	}
+	if w.cfg.Bugs.OneLess {
+		cfg.Limits.Segments--
 	}
 	recvs, size := calls+serves, d.own[i].Recv
 	e.account2 = account2{w: w, e: e, ceiling: calls + serves, credits: 1 - i, granted: i, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool)}
@@ -130,6 +136,7 @@ func (w *world) newEnd(l *link, i int) *end {
 // scheduled.
 func (e *end) step(events ...engine.Event) {
 	f := e.eng.Step(e.w.now, events)
+	e.used = e.w.now
 	e.w.note("%s: %d recvs, %d sends, fail %v, %d assemble, %d deliver, %d done, %d release",
 		e.name, len(f.Recvs), len(f.Sends), f.Fail, len(f.Assemble), len(f.Deliver), len(f.Done), len(f.Release))
 	if e.gone && (len(f.Recvs) > 0 || len(f.Sends) > 0 || f.Fail != nil) {
@@ -168,7 +175,11 @@ func (e *end) step(events ...engine.Event) {
 		e.serve(q)
 	}
 	for _, c := range f.Done {
-		e.w.done(e, c.Owner.(*rpc))
+		if p, ok := c.Owner.(*rpc); ok {
+			e.w.done(e, p)
+		} else {
+			e.given.answered(c)
+		}
 	}
 	for _, q := range f.Release {
 		delete(e.requests, q) // a Call that was refused at once is not in the map
@@ -183,8 +194,13 @@ func (e *end) step(events ...engine.Event) {
 	if e.w.versions.mixed {
 		busy -= s.Waiting // ERRORs may wait for a credit
 	}
-	if !e.gone && busy > len(e.requests) {
+	if !e.gone && busy > len(e.requests)+int(e.overs()) { // their ERRORs may wait, too
 		e.w.fail("%s: %d Calls are busy, and there are %d Requests", e.name, busy, len(e.requests))
+	}
+	if s.FaultyMessages > e.refused && e.overs() > 0 {
+		if e.refused = s.FaultyMessages; e.w.cfg.Bugs.CloseOver {
+			e.w.after(0, e.name+" refuses its peer", func() { e.close(errOver) })
+		}
 	}
 	if s.FaultyMessages+s.CallsOverCredit > e.faults+e.tolerated() {
 		e.faults = s.FaultyMessages + s.CallsOverCredit
@@ -214,9 +230,9 @@ func (e *end) tolerated() uint64 {
 	case v.number == 0:
 		return 1 << 32
 	case v.fall && e.i == 1:
-		return 1
+		return 1 + e.overs()
 	}
-	return uint64(e.mem.skips)
+	return uint64(e.mem.skips) + e.overs()
 }
 
 // end disconnects.
@@ -228,6 +244,9 @@ func (e *end) end(why error) {
 	l := e.link
 	if errors.Is(why, engine.ErrInternal) {
 		e.w.fail("%s: %v", e.name, why)
+	}
+	if !e.expects(why) {
+		e.w.fail("%s ends its connection: %v", e.name, why)
 	}
 	if errors.Is(why, engine.ErrNoDone) && !l.noDone && !l.broken {
 		e.w.fail("%s: %v, but it was sent", e.name, why)
@@ -242,9 +261,39 @@ func (e *end) end(why error) {
 		})
 	}
 	e.w.log.lost(e)
+	e.w.door.leave(e)
+	e.w.turns.leave(e)
 	if e.i == 0 {
 		e.w.redial.ended(e)
 	}
+}
+
+// expects reports whether a connection may end for a reason, which is a fault of the network, a
+// choice of an end, or a version that the peer does not have. No Call is such a reason.
+func (e *end) expects(why error) bool {
+	for _, r := range []error{errBroken, errClosed, engine.ErrTimeout, engine.ErrNoDone, engine.ErrNoVersion, engine.ErrNoAnswer} {
+		if errors.Is(why, r) {
+			return true
+		}
+	}
+	return false
+}
+
+// close closes the connection, unless it is down.
+func (e *end) close(why error) {
+	if !e.gone {
+		e.step(engine.Event{Kind: engine.EventClose, Err: why})
+	}
+}
+
+// overs returns the number of Calls over a limit that the peer may have sent.
+func (e *end) overs() (n uint64) {
+	for tag := range e.link.carried {
+		if p := e.w.calls.rpcs[tag]; p.over && p.from != e.i {
+			n++
+		}
+	}
+	return n
 }
 
 // buffer makes a send buffer.

@@ -12,6 +12,7 @@ import (
 var (
 	errNoDial   = errors.New("sim: the server does not answer")
 	errFinished = errors.New("sim: the client is closed")
+	errFull     = errors.New("sim: the server has as many connections as it serves")
 	errGivenUp  = errors.New("sim: the caller has given up")
 )
 
@@ -108,11 +109,7 @@ func (r *redial) step(ev *machine.Event[*end]) {
 		w.after(w.soon(), "client dials", r.dial)
 	}
 	for _, e := range fx.Drop {
-		w.after(0, e.name+" is dropped", func() {
-			if !e.gone {
-				e.step(engine.Event{Kind: engine.EventClose, Err: errClosed})
-			}
-		})
+		w.after(0, e.name+" is dropped", func() { e.close(errClosed) })
 	}
 	for _, c := range fx.Over {
 		r.over(c)
@@ -163,7 +160,11 @@ func (r *redial) dial() {
 		r.step(&machine.Event[*end]{Kind: machine.Failed, Err: errNoDial})
 		return
 	}
-	r.w.newLink()
+	if !r.w.door.enter() {
+		r.step(&machine.Event[*end]{Kind: machine.Failed, Err: errFull})
+		return
+	}
+	r.w.door.add(r.w.newLink().ends[1])
 }
 
 // dialled is called when an end of the client knows the version of its connection.

@@ -35,6 +35,7 @@ type rpc struct {
 	back   []span   // of want, may be sent by read chunks
 	chunk  int      // size of the reply chunk offered; 0: none
 	narrow bool     // the reply or a result does not fit: the RPC is to be refused
+	over   bool     // the reply chunk has more segments than the peer takes
 
 	attempt
 	tries int
@@ -131,6 +132,9 @@ func (w *world) newRPC(from int) *rpc {
 			p.chunk = len(p.want) / 2
 		}
 	}
+	if p.chunk > mostSegments && w.chance(Over) {
+		p.over, p.narrow = true, true
+	}
 	// Find out whether the reply will fit at the server.
 	lists := 12
 	for i, n := range p.places {
@@ -138,7 +142,7 @@ func (w *world) newRPC(from int) *rpc {
 		p.narrow = p.narrow || len(p.fill[i]) > n
 	}
 	if p.chunk > 0 {
-		lists += 4 + 16*segments(p.tag, 9, p.chunk)
+		lists += 4 + 16*p.replySegments()
 	}
 	inline := header.PrefixSize + lists + len(p.want)
 	if !w.versions.is2() && inline > back && p.chunk < len(p.want) && !w.draw.mayOfferReadChunks(p) {
@@ -176,11 +180,25 @@ func without(b []byte, cut []span) (rest []byte) {
 	return append(rest, b[at:]...)
 }
 
+// mostSegments is the number of segments in a chunk that each end takes, and advertises.
+const mostSegments = 8
+
+// replySegments returns how many segments the reply chunk has.
+func (p *rpc) replySegments() int {
+	if p.over {
+		return mostSegments + 1
+	}
+	return segments(p.tag, 9, p.chunk)
+}
+
 // segments returns how many segments chunk i with n bytes has. It depends on the tag only, so
-// each try has the same.
+// each try has the same. Some chunks have as many as the peer takes.
 func segments(tag uint64, i, n int) int {
-	if n == 0 {
+	switch {
+	case n == 0:
 		return 0
+	case n >= mostSegments && (tag+uint64(i))%8 == 1:
+		return mostSegments
 	}
 	return 1 + int((tag>>3+uint64(i))%3)*min(1, n/3)
 }
@@ -234,7 +252,7 @@ func (p *rpc) issue(e *end) error {
 			p.regions = append(p.regions, r)
 		}
 		l.HasReply = true
-		e.split(r, segments(p.tag, 9, p.chunk), func(s header.Segment) { l.Reply = append(l.Reply, s) })
+		e.split(r, p.replySegments(), func(s header.Segment) { l.Reply = append(l.Reply, s) })
 	}
 	read := func(position int, data []byte) {
 		r := e.mem.register(data, verbs.AccessRemoteRead)

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/cancel"
 )
 
 var errMemory = errors.New("sim: no memory")
@@ -19,6 +20,10 @@ func (e *end) serve(q *engine.Request) {
 	var p *rpc
 	if len(q.Message) >= headSize {
 		p = w.calls.rpcs[tagOf(q.Message)]
+	}
+	if cancel.IsCall(q.Message) {
+		e.given.serve(q)
+		return
 	}
 	if p == nil || p.from == e.i || !bytes.Equal(strip(q.Message, q.Padding, len(p.msg)), p.msg) {
 		w.fail("%s: a Call of %d bytes that was never made", e.name, len(q.Message))
@@ -44,6 +49,7 @@ func (e *end) serve(q *engine.Request) {
 // execute executes a Call and answers it after a while, or drops it.
 func (r *responder) execute() {
 	w, p, request := r.e.w, r.p, r.request
+	r.began = true
 	answer := request.Responder // the cache's, if there is one
 	d := w.soon()
 	switch {

@@ -47,7 +47,7 @@ func drawVersions(r *rand.Rand) (v versions) {
 	}
 	for i := range v.own {
 		v.own[i] = v2.Properties{
-			MaxSend: uint32(4096 + 4*r.IntN(1024)), ReceiveSize: uint32(4096 + 4*r.IntN(1024)), Reverse: v2.ReverseGeneral,
+			MaxSend: uint32(4096 + 4*r.IntN(1024)), ReceiveSize: uint32(4096 + 4*r.IntN(1024)), Reverse: v2.ReverseGeneral, Segments: mostSegments,
 		}
 	}
 	v.room = 1 << 17

@@ -45,6 +45,8 @@ type world struct {
 	redial   *redial
 	services [2]service
 	limit    *limit // of the server's memory, or nil
+	door     *door
+	turns    *turns // nil: no limit of handlers
 	keys     uint32
 	calls    calls
 	log      log
@@ -63,6 +65,10 @@ type tally struct {
 	parts    int // messages that were parts of continued ones
 	cutParts int // of these, Calls that were cancelled before the last
 	cutOff   int // continued messages without a last part
+
+	cancelled           int // Requests whose callers have given up
+	queued              int // Requests that waited for a place
+	displaced, rejected int // connections, by the door
 }
 
 // Run runs a simulation to its end, in a bubble of package synctest.
@@ -85,7 +91,7 @@ func run(cfg Config) Result {
 		cfg.Swarm(&w.draw)
 	}
 	w.calls = newCalls(cfg.RPCs, w.draw.credits[1] > 0)
-	w.log, w.services, w.limit, w.redial = newLog(w), w.newServices(), newLimit(w), newRedial(w)
+	w.log, w.services, w.limit, w.door, w.turns, w.redial = newLog(w), w.newServices(), newLimit(w), newDoor(w), newTurns(w), newRedial(w)
 	for from := range 2 {
 		for range min(w.calls.left[from], 2*w.draw.credits[from]) { // more callers than credits
 			w.caller(from)
@@ -105,6 +111,7 @@ func run(cfg Config) Result {
 		}
 	}
 	w.verdict()
+	w.turns.stop()
 	return w.result()
 }
 
@@ -116,7 +123,7 @@ func (w *world) result() Result {
 		Fired: t.fired, Outcomes: t.outcomes, Time: w.now, Links: t.links, Most: t.most,
 		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Others: t.others, Client: w.redial.machine.Stats(),
 		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
-		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff,
+		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff, Cancelled: t.cancelled, Queued: t.queued, Displaced: t.displaced, Rejected: t.rejected,
 	}
 	if w.limit != nil {
 		r.Waited, r.Held = w.limit.waited, w.limit.most
@@ -249,6 +256,9 @@ func (w *world) done(e *end, p *rpc) {
 	}
 	p.posted = false
 	p.sent = p.sent || c.Sent
+	if p.givenUp != "" && c.Sent {
+		e.given.add(p.xid)
+	}
 	w.release(p, e)
 	copy(p.lent, poisoned(len(p.lent))) // a later use is found
 	p.lent = nil
@@ -315,9 +325,7 @@ func (w *world) refused(p *rpc, e *end) {
 		return
 	}
 	w.after(0, e.name+" is given up for one Call", func() {
-		if !e.gone {
-			e.step(engine.Event{Kind: engine.EventClose, Err: errClosed})
-		}
+		e.close(errClosed)
 		w.try(p)
 	})
 }
@@ -351,6 +359,7 @@ func (w *world) close() {
 		if s := e.eng.Stats(); s.SendQueueFilled != 0 || s.Waiting != 0 || s.DoneMessagesDue != 0 || len(e.port.rq) != s.PostedRecvs {
 			w.fail("%s: %+v with nothing to do, %d Receives posted", e.name, s, len(e.port.rq))
 		}
+		e.given.verdict()
 		if e.ext.asked != 0 {
 			w.fail("%s has no answer to message %d of the extension", e.name, e.ext.sent)
 		}
