@@ -152,7 +152,7 @@ func Table() []Row {
 		{Package: "internal/rpctest", Imports: []string{"rdmaio", "internal/rdmaiotest", "runtime/oncrpc", "runtime/xdr/..."}},
 		{Package: "internal/v2test", Imports: []string{"rdmaio", "internal/peertest/...", "internal/rdmaiotest", "internal/rpctest"}},
 		{Package: "rdmaio/internal/test/*"}, // tests alone
-		{Package: "rdmaio/internal/sim/...", Imports: []string{"internal/admission", "internal/history", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*", "runtime/oncrpc/replycache"}},
+		{Package: "rdmaio/internal/sim/...", Imports: []string{"internal/admission", "internal/history", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*", "runtime/oncrpc/cancel", "runtime/oncrpc/replycache"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
 		{Package: "rdmaio", Imports: []string{"internal/admission", "internal/backchannel", "internal/reconnect", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/oncrpc/cancel", "runtime/xdr/codec"}},

@@ -2,15 +2,15 @@ package credit_test
 
 import "testing"
 
-// counter is one of two ends that share no code with package credit. Each counts a credit for each
-// message of the other one, Grants included, if there is one left.
+// counter is one of two ends without code of package credit. Each counts a credit for each message
+// of the other one, Grants included, if there is one left.
 type counter struct {
 	credits, out int // granted to it; and by it, less those used
 	top          bool
 }
 
-// pair is a connection between two such ends, with the messages on their way. A message is its class
-// and the credits that it grants.
+// pair is a connection between two such ends, with the messages on their way. A message is its
+// class and the credits that it grants.
 type pair struct {
 	sides [2]counter
 	ways  [2]string // to side i, two bytes each
@@ -65,12 +65,13 @@ func (d *pairs) visit(p pair) {
 	}
 }
 
-// Ends that count each Grant, and also send Grants without a credit, break the document between
-// themselves. A receiver does not know whether the sender of a Grant had a credit, when a grant of
-// its own was on its way. If each end sends a single such Grant, one of them then believes that it
-// has a credit which the other one has counted as used, and sends a message in excess of the
-// receiver's limit, which it must not (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.1; R169, R170).
-// If neither sends such Grants, or only one does, all states agree.
+// If an end counts each Grant, and also sends Grants without a credit, two such ends break the
+// document between themselves. A receiver does not know whether the sender of a Grant had a credit
+// while a grant was on its way to it. If each end sends a single such Grant, one of the two then
+// believes that it has a credit which the other one has counted as used. It sends a message in
+// excess of the receiver's limit, which it must not
+// (draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.1; R169, R170). If neither sends such Grants, or
+// only one does, all states agree.
 func TestV2BothEndsSendGrantsWithoutACredit(t *testing.T) {
 	for a := 1; a <= 3; a++ {
 		for b := 1; b <= 3; b++ {

@@ -68,7 +68,8 @@ func parse2(b []byte) (m seen) {
 			m.kind = isGrant
 		}
 	case 4:
-		if m.kind = isError; len(b) == 28 && word(16) == 1 && word(20) <= 2 { // no flags, then versions
+		// It has no flags, but two versions.
+		if m.kind = isError; len(b) == 28 && word(16) == 1 && word(20) <= 2 {
 			m.kind = isVers
 		}
 	case 5:

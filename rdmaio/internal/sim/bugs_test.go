@@ -42,7 +42,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{"an end posts smaller Receives before its peer keeps to them", Bugs{CutEarly: true}, 40, often, "to a Receive of"},
 		{"a client gives back memory whose key is valid", Bugs{KeepKey: true}, 40, nil, "is live at the end"},
 		{"both ends take one segment less than they advertise", Bugs{OneLess: true}, 20, nil, "peer answered"},
-		{"a Call over a limit costs the connection", Bugs{CloseOver: true}, 20, over, "ends its connection: sim: a Call over a limit"},
+		{"a Call over a limit costs the connection", Bugs{CloseOver: true}, 20, over, "closes for one Call: sim: a Call over a limit"},
 		{"a server closes a connection in use to make room", Bugs{Displace: true}, 20, full, "to make room"},
 		{"Requests of all connections wait in one queue", Bugs{OneQueue: true}, 20, crowd, "gets place after place"},
 		{"a CANCEL cancels Calls that it does not name", Bugs{CancelAll: true}, 20, cancels, "whose caller waits"},

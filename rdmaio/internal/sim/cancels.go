@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/cancel"
 )
 
-// given are the Calls of an end that were given up while their handlers may run. The peer learns of
-// them by Calls of the product's program (package cancel), as rdmaio.Conn does it for the client.
+// given are the Calls of an end that were given up while their handlers may run. CANCELs, Calls of
+// the product's program (package cancel), name them to the peer, as those of rdmaio.Conn do.
 //
 //	client                               server
 //	  given up ──> outbox ──> CANCEL ──────> serve: Requests of this connection alone
@@ -33,10 +33,10 @@ func (g *given) add(xid uint32) {
 	if !g.e.w.cfg.Bugs.CancelOnce || g.asked == nil {
 		g.outbox.Add(xid)
 	}
-	g.e.w.after(0, g.e.name+" tells its peer", g.tell)
+	g.e.w.after(0, g.e.name+" sends a CANCEL", g.tell)
 }
 
-// tell sends a CANCEL, if there is something to tell.
+// tell sends a CANCEL, if there are Calls to name.
 func (g *given) tell() {
 	e := g.e
 	if e.gone || !g.outbox.Waiting() {
@@ -53,7 +53,7 @@ func (g *given) answered(c *engine.Call) {
 	g.asked, g.off = nil, g.off || c.Err != nil
 	g.outbox.Answered(c.XID, c.Reply)
 	g.verdict()
-	g.e.w.after(0, g.e.name+" tells its peer", g.tell)
+	g.e.w.after(0, g.e.name+" sends a CANCEL", g.tell)
 }
 
 // serve answers a CANCEL of the peer.
@@ -84,8 +84,8 @@ func (g *given) cancel(xid uint32) {
 	}
 }
 
-// verdict checks that the peer knows all Calls that were given up, unless the end is about to tell
-// it.
+// verdict checks that the peer knows all Calls that were given up, unless the end is about to
+// send a CANCEL.
 func (g *given) verdict() {
 	e := g.e
 	if e.i == 1 || e.gone || g.off || g.asked != nil || g.outbox.Waiting() {
@@ -93,7 +93,7 @@ func (g *given) verdict() {
 	}
 	for xid := range g.told {
 		if !e.peer.given.got[xid] {
-			e.w.fail("%s has not been told that Calls of %s are given up, such as %#x", e.peer.name, e.name, xid)
+			e.w.fail("%s does not know that Calls of %s are given up, such as %#x", e.peer.name, e.name, xid)
 			return
 		}
 	}

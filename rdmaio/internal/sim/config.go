@@ -75,12 +75,9 @@ type Result struct {
 	Again     int            // Calls that a cache has held back and served later
 	Others    int            // messages of the extension
 	Waited    int            // Calls that waited for memory of the server
-	Cancelled int            // Requests cancelled because their callers have given up
-	Queued    int            // Requests that waited for a handler's place
-	Displaced int            // connections closed to make room
-	Rejected  int            // connections for which there was no room
-	Held      int            // the largest memory of the server for Calls and replies
-	Client    machine.Stats  // of the client's connections
+	Server    served
+	Held      int           // the largest memory of the server for Calls and replies
+	Client    machine.Stats // of the client's connections
 
 	Version  int  // of the connections; 0: the ends have no common version
 	FellBack bool // from version 2 to version 1
@@ -89,6 +86,14 @@ type Result struct {
 	Parts    int  // messages that were parts of continued ones
 	CutParts int  // continued messages whose Call was cancelled while they were sent
 	Broken   int  // continued messages that the end of a connection cut off
+}
+
+// served counts what the server has decided.
+type served struct {
+	cancelled int // Requests whose callers have given up
+	queued    int // Requests that waited for a place
+	displaced int // connections closed to make room
+	rejected  int // connections for which there was no room
 }
 
 // draw has the random choices for a whole run. Each seed has its own rates of faults. About half of
@@ -112,7 +117,7 @@ type draw struct {
 	rules         rules
 	onDemand      [2]bool // the side's device has memory on demand
 	limited       bool    // the server's memory for Calls and replies has a limit
-	handlers      int     // that run at a time at the server, besides one for each connection; 0: no limit
+	handlers      int     // shared places for handlers at the server; 0: no limit
 	places        int     // of the client's connections at the server; 0: no limit
 }
 

@@ -48,9 +48,9 @@
 // reports anything proves nothing either: Bugs has mistakes that a run can have, and a test finds
 // each of them within a number of seeds.
 //
-// The server also has the product's limits of connections and of handlers (internal/admission): a
-// connection that is idle makes room for a new one, and the places of handlers go to connections in
-// turn. The client tells the server which Calls it has given up, by the product's program
+// The server also has the product's limits for connections and handlers (internal/admission): an
+// idle connection makes room for a new one, and the places of handlers go to connections in turn.
+// The client names the Calls that it has given up, by the product's program
 // (runtime/oncrpc/cancel). Calls use as many segments as the peer takes, and some use one more.
 //
 // With version 2 the ends send messages of an extension, which arrive in order, and agree by them
@@ -60,8 +60,9 @@
 // These parts of the product do not run here: the goroutines of the driver, a caller that reads
 // from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They stay
 // outside until Calls are asynchronous. Neither do host authentication, a Call whose shape the peer
-// has refused (rdmaio/resend.go) and the memory of versions. The tests of these packages cover them. Package rdmaio/internal/test/histories checks executions over
-// every carrier, with goroutines and sockets.
+// has refused (rdmaio/resend.go) and the memory of versions. The tests of these packages cover
+// them. Package rdmaio/internal/test/histories checks executions over every carrier, with
+// goroutines and sockets.
 //
 // A trace is the same for the same seed and the same source. It changes whenever the engine posts
 // other requests, and whenever the simulation makes other random choices, as with a new fault, a

@@ -66,7 +66,7 @@ func (d *door) leave(e *end) {
 	}
 }
 
-// all returns the ends that are in, in their order.
+// all returns the ends inside, in their order.
 func (d *door) all() iter.Seq[*end] {
 	return func(yield func(*end) bool) {
 		for _, l := range d.w.links {

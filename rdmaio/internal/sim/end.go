@@ -41,10 +41,15 @@ type end struct {
 
 	admitted map[*engine.Request]*admitted
 	requests map[*engine.Request]bool // not released; true: a handler has it
-	faults   uint64                   // found by the engine
-	refused  uint64                   // of them, when it looked for Calls over a limit
 	used     time.Duration            // the last step
-	dropped  bool                     // a Call was dropped, so the peer has lost a credit
+	blame
+}
+
+// blame counts the faults of the peer, and has the end's own.
+type blame struct {
+	faults  uint64 // found by the engine
+	refused uint64 // the same, when Calls over a limit were looked for
+	dropped bool   // a Call was dropped, so the peer has lost a credit
 }
 
 var names = [2]string{"client", "server"}
@@ -246,7 +251,7 @@ func (e *end) end(why error) {
 		e.w.fail("%s: %v", e.name, why)
 	}
 	if !e.expects(why) {
-		e.w.fail("%s ends its connection: %v", e.name, why)
+		e.w.fail("%s closes for one Call: %v", e.name, why)
 	}
 	if errors.Is(why, engine.ErrNoDone) && !l.noDone && !l.broken {
 		e.w.fail("%s: %v, but it was sent", e.name, why)

@@ -25,7 +25,7 @@ func TestSeeds(t *testing.T) {
 	}
 	var fired [Faults]int
 	outcomes, links, events, fromCache, again, waited, others, probes, most := make(map[string]int), 0, 0, 0, 0, 0, 0, 0, 0
-	cancelled, displaced, rejected, queued := 0, 0, 0, 0
+	var server served
 	var clients machine.Stats
 	var seen versionsSeen
 	for s := *seed; s < *seed+uint64(n); s++ {
@@ -46,10 +46,10 @@ func TestSeeds(t *testing.T) {
 		others += r.Others
 		waited += r.Waited
 		probes += r.Probes
-		cancelled += r.Cancelled
-		displaced += r.Displaced
-		queued += r.Queued
-		rejected += r.Rejected
+		server.cancelled += r.Server.cancelled
+		server.displaced += r.Server.displaced
+		server.queued += r.Server.queued
+		server.rejected += r.Server.rejected
 		most = max(most, r.Most)
 		clients.Connects += r.Client.Connects
 		clients.DialFailures += r.Client.DialFailures
@@ -62,7 +62,7 @@ func TestSeeds(t *testing.T) {
 	seen.report(t, n)
 	for what, k := range map[string]int{
 		"Calls answered from a reply cache": fromCache, "Calls that a reply cache held back": again, "connections that it probed": probes, "messages of the extension": others, "Calls that waited for the server's memory": waited,
-		"Calls cancelled at the server": cancelled, "connections closed to make room": displaced, "connections rejected": rejected, "Requests that waited for a handler's place": queued,
+		"Calls cancelled at the server": server.cancelled, "connections closed to make room": server.displaced, "connections rejected": server.rejected, "Requests that waited for a handler's place": server.queued,
 		"connections dropped because they were stuck": int(clients.Stuck), "connections dropped because they were idle": int(clients.IdleCloses),
 		"Calls that waited for a connection with room": int(clients.Delayed), "runs with several connections at a time": most - 1,
 	} {

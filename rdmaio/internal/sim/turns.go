@@ -9,7 +9,7 @@ import (
 type callQueue = admission.Queue[turn]
 
 // turns are the places at which the server's handlers run: the product's (admission.Places), with a
-// Queue for each connection. A connection has a place of its own, and shares the others.
+// Queue for each connection. A connection has its own place, and shares the others.
 //
 //	Call ──> Start ──> place ──> handler, or reply cache ──> answer ──> place of the next one
 //	           └── Queue of the connection ──────────────────────────────┘
@@ -22,11 +22,11 @@ type turns struct {
 	queues map[*end]*callQueue
 	one    callQueue           // of all connections, with Bugs.OneQueue
 	own    map[*callQueue]bool // its own place is in use
-	live   map[*turn]bool   // Requests with a place
+	live   map[*turn]bool      // Requests with a place
 
 	waiting map[*end]int
 	passed  map[*end]map[*end]int // shared places that went to another end while the first waits
-	freed   *place                // by the handler that has ended last
+	freed   *place                // by the last handler that is over
 }
 
 // place is where a handler runs: the one of a Queue, or a shared one.
@@ -142,7 +142,7 @@ func (t *turns) leave(e *end) {
 	go t.places.Leave(t.queues[e])
 }
 
-// stop ends all goroutines, at the end of a run.
+// stop stops all goroutines, when a run is over.
 func (t *turns) stop() {
 	if t == nil {
 		return

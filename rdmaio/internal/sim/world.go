@@ -66,9 +66,7 @@ type tally struct {
 	cutParts int // of these, Calls that were cancelled before the last
 	cutOff   int // continued messages without a last part
 
-	cancelled           int // Requests whose callers have given up
-	queued              int // Requests that waited for a place
-	displaced, rejected int // connections, by the door
+	served
 }
 
 // Run runs a simulation to its end, in a bubble of package synctest.
@@ -123,7 +121,7 @@ func (w *world) result() Result {
 		Fired: t.fired, Outcomes: t.outcomes, Time: w.now, Links: t.links, Most: t.most,
 		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Others: t.others, Client: w.redial.machine.Stats(),
 		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
-		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff, Cancelled: t.cancelled, Queued: t.queued, Displaced: t.displaced, Rejected: t.rejected,
+		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff, Server: t.served,
 	}
 	if w.limit != nil {
 		r.Waited, r.Held = w.limit.waited, w.limit.most
