@@ -61,6 +61,10 @@ type Bugs struct {
 	// Displace is a bug of servers: a connection in use makes room for a new one.
 	Displace bool
 
+	// Mute is a bug of the product's ends: they answer no Grant, so that keep-alives use up the
+	// credits of their peer.
+	Mute bool
+
 	// OneQueue is a bug of servers: Requests of all connections wait in one queue for a place.
 	OneQueue bool
 

@@ -37,12 +37,13 @@ const (
 	Extend                   // an end of version 2 changes the size of its Receives
 	NoRegister               // a registration fails
 	Over                     // a Call has more segments than its peer takes
+	KeepAlive                // a stranger sends a Grant without need
 	Faults                   // number of kinds
 )
 
 var faultNames = [Faults]string{
 	"break", "close-client", "close-server", "stall", "hiccup", "late-completion", "cancel", "no-memory",
-	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend", "no-register", "over-limit",
+	"refuse", "drop", "slow", "no-grant", "narrow", "no-done", "padding", "refused-post", "resize", "vanish", "no-dial", "late-timer", "extend", "no-register", "over-limit", "keep-alive",
 }
 
 // String returns the name of the fault.
@@ -76,6 +77,7 @@ type Result struct {
 	Others    int            // messages of the extension
 	Waited    int            // Calls that waited for memory of the server
 	Server    served
+	Stranger  bool          // an end is not the product's
 	Held      int           // the largest memory of the server for Calls and replies
 	Client    machine.Stats // of the client's connections
 
@@ -116,6 +118,8 @@ type draw struct {
 	lends         [2]bool // the side's provider lends the memory of its Receives
 	rules         rules
 	onDemand      [2]bool // the side's device has memory on demand
+	stranger      int     // side that is not the product's, from 1; 0: none
+	lazy          bool    // it grants only to an end without credits
 	limited       bool    // the server's memory for Calls and replies has a limit
 	handlers      int     // shared places for handlers at the server; 0: no limit
 	places        int     // of the client's connections at the server; 0: no limit
@@ -187,6 +191,7 @@ func newDraw(r *rand.Rand) draw {
 	d.lends = [2]bool{r.IntN(2) == 0, r.IntN(2) == 0}
 	d.rules = newRules(r)
 	d.rate[Extend] /= 4
+	d.rate[KeepAlive] = 0 // but see versions.strange
 	d.limited = r.IntN(3) == 0
 	if r.IntN(3) == 0 {
 		d.handlers = 1 + r.IntN(3)

@@ -22,7 +22,7 @@ type end struct {
 	link *link
 	peer *end
 
-	eng      *engine.Engine
+	eng      core
 	port     port
 	mem      memory
 	timer    time.Duration
@@ -116,6 +116,10 @@ func (w *world) newEnd(l *link, i int) *end {
 	}
 	recvs, size := calls+serves, d.own[i].Recv
 	e.account2 = account2{w: w, e: e, ceiling: calls + serves, credits: 1 - i, granted: i, calls: make(map[uint32]bool), unanswered: make(map[uint32]bool)}
+	if e.isStranger() {
+		e.eng = newStranger(e, calls+serves)
+		return e
+	}
 	if w.versions.mixed {
 		e.configure(&cfg)
 		recvs, size = recvs+2, max(size, int(w.versions.own[i].ReceiveSize))

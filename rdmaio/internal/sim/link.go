@@ -45,6 +45,7 @@ func (e *end) post(wrs []verbs.SendWR) {
 		if s.wr.Opcode == verbs.Send || s.wr.Opcode == verbs.SendWithInvalidate {
 			b := local(&s.sge)
 			switch m := e.parse(b); {
+			case e.isStranger():
 			case m.vers == 2 && e.link.broken: // a post before it may have been refused
 			case m.vers == 2:
 				e.account2.post(m, len(b))

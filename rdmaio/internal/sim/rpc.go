@@ -90,7 +90,7 @@ func (w *world) newRPC(from int) *rpc {
 	p.tag, p.xid = w.calls.number(from)
 	r := rand.New(rand.NewPCG(w.cfg.Seed, p.tag))
 	there, back := w.draw.inline[from], w.draw.inline[1-from]
-	chunks := from == 0 || w.draw.reverseChunks
+	chunks := w.draw.chunks(from)
 	sizes := func(limit int) int { // of a message, often near the limit
 		switch n := limit - w.versions.prefix() - 12; {
 		case w.versions.is2() && r.IntN(4) == 0: // continued, or by chunk

@@ -70,10 +70,32 @@ func (v *versions) apply(d *draw, r *rand.Rand) {
 		return
 	}
 	d.inline = [2]int{int(min(v.own[0].MaxSend, v.own[1].ReceiveSize)), int(min(v.own[1].MaxSend, v.own[0].ReceiveSize))}
+	if r.IntN(3) == 0 {
+		v.strange(d, r)
+	}
 	if r.IntN(4) == 0 { // ceilings of 1
 		d.credits, d.limits = [2]int{1, 0}, [2]int{1, 1}
 	}
 }
+
+// strange makes an end a stranger, which has neither chunks nor extensions, and refuses nothing.
+func (v *versions) strange(d *draw, r *rand.Rand) {
+	i := r.IntN(2)
+	d.stranger, d.lazy = i+1, r.IntN(2) == 0
+	v.own[i].MaxSend, v.own[i].ReceiveSize = v2.LeastInline, v2.LeastInline
+	d.inline = [2]int{v2.LeastInline, v2.LeastInline}
+	d.lends[i], d.sendWRs[i], d.reverseChunks, d.onDemand = false, 64, false, [2]bool{}
+	for _, f := range []Fault{NoMemory, Refuse, Drop, Narrow, Extend, Over} {
+		d.rate[f] = 0
+	}
+	d.rate[KeepAlive] = 0.1 + 0.9*r.Float64()
+}
+
+// chunks reports whether Calls of a side have chunks.
+func (d *draw) chunks(from int) bool { return d.stranger == 0 && (from == 0 || d.reverseChunks) }
+
+// isStranger reports whether the end is not the product's.
+func (e *end) isStranger() bool { return e.w.draw.stranger == e.i+1 }
 
 // is2 reports whether the connections of the run have version 2.
 func (v *versions) is2() bool { return v.number == 2 }
@@ -87,13 +109,17 @@ func (v *versions) prefix() int {
 }
 
 // of returns the versions that end i has, for a new engine.
-func (v *versions) of(i int, d *draw) (list []protocol.Version) {
+func (v *versions) of(i int, d *draw, b *Bugs) (list []protocol.Version) {
 	for _, n := range v.lists[i] {
 		if n == 1 {
 			list = append(list, new(v1.Version))
 			continue
 		}
-		list = append(list, v2.New(v2.Config{Dialed: i == 0, Own: v.own[i], Invalidate: d.own[i].RemoteInvalidate, Types: types}))
+		var two protocol.Version = v2.New(v2.Config{Dialed: i == 0, Own: v.own[i], Invalidate: d.own[i].RemoteInvalidate, Types: types})
+		if b.Mute {
+			two = mute{two}
+		}
+		list = append(list, two)
 	}
 	return list
 }
@@ -113,7 +139,7 @@ func (spoiling) Give(b []byte) {
 
 // configure sets what version 2 needs.
 func (e *end) configure(cfg *engine.Config) {
-	cfg.Versions = e.w.versions.of(e.i, &e.w.draw)
+	cfg.Versions = e.w.versions.of(e.i, &e.w.draw, &e.w.cfg.Bugs)
 	cfg.OfferTimeout, cfg.OfferXID = 4*chainTimeout, 0xfff00000+uint32(e.w.tally.links)
 	cfg.MaxContinued, cfg.Reserve = e.w.versions.room, e.mem.reserve
 	cfg.Memory = spoiling{}
@@ -123,7 +149,7 @@ func (e *end) configure(cfg *engine.Config) {
 // offers data as a read chunk.
 func (p *rpc) issue2(e *end, read func(position int, data []byte)) {
 	w := e.w
-	chunks := p.from == 0 || w.draw.reverseChunks
+	chunks := w.draw.chunks(p.from)
 	if n := len(p.regions); n > 0 && w.draw.own[e.i].RemoteInvalidate && w.rng.IntN(4) > 0 { // R259
 		r := p.regions[w.rng.IntN(n)]
 		p.call.NamedKey, r.named = r.key, p.xid

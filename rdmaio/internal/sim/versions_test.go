@@ -18,6 +18,8 @@ func (v *versionsSeen) add(r *Result) {
 		"seeds with version 1 at an end that has version 2": r.Mixed && r.Version == 1 && !r.FellBack,
 		"seeds that fall back to version 1":                 r.FellBack,
 		"seeds with ceilings of one credit":                 r.Ones,
+		"seeds with a stranger":                             r.Stranger,
+		"seeds with a stranger and ceilings of one credit":  r.Stranger && r.Ones,
 	} {
 		if n {
 			s[what]++
@@ -41,6 +43,8 @@ func (v *versionsSeen) report(t *testing.T, seeds int) {
 		{"seeds with version 1 at an end that has version 2", 60},
 		{"seeds that fall back to version 1", 60},
 		{"seeds with ceilings of one credit", 60},
+		{"seeds with a stranger", 60},
+		{"seeds with a stranger and ceilings of one credit", 200},
 		{"parts of continued messages", 60},
 		{"Calls cancelled between their parts", 200},
 		{"continued messages cut off by the end of a connection", 200},

@@ -121,7 +121,7 @@ func (w *world) result() Result {
 		Fired: t.fired, Outcomes: t.outcomes, Time: w.now, Links: t.links, Most: t.most,
 		FromCache: w.fromCache(), Again: t.again, Probes: t.probes, Others: t.others, Client: w.redial.machine.Stats(),
 		Version: v.number, FellBack: v.fall, Mixed: v.mixed,
-		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff, Server: t.served,
+		Parts: t.parts, CutParts: t.cutParts, Broken: t.cutOff, Server: t.served, Stranger: w.draw.stranger > 0,
 	}
 	if w.limit != nil {
 		r.Waited, r.Held = w.limit.waited, w.limit.most
