@@ -65,11 +65,12 @@
 // from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They stay
 // outside until Calls are asynchronous. Neither do host authentication, a Call whose shape the peer
 // has refused (rdmaio/resend.go) and the memory of versions. The tests of these packages cover
-// them. Two limits of TCP are in goroutines that read sockets: the Calls taken while the server calls
-// back, which package internal/pairs tests, and the length of a record (runtime/oncrpc/tcp).
+// them. Two limits of TCP are in goroutines that read sockets: the number of Calls taken while the
+// server calls back, which package internal/pairs tests, and the length of a record
+// (runtime/oncrpc/tcp).
 //
-// Package rdmaio/internal/test/histories checks executions over every carrier, with
-// goroutines and sockets.
+// Package rdmaio/internal/test/histories checks executions over every carrier, with goroutines and
+// sockets.
 //
 // A trace is the same for the same seed and the same source. It changes whenever the engine posts
 // other requests, and whenever the simulation makes other random choices, as with a new fault, a

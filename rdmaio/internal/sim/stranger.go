@@ -252,8 +252,7 @@ func (s *stranger) say(m *speech) bool {
 	return len(m.rest) == 0
 }
 
-// header returns the header of a message without chunks, with the credits that it grants, and counts
-// them (§6.3, §6.4).
+// header returns the header of a message without chunks. It grants and counts credits (§6.3, §6.4).
 func (s *stranger) header(xid, htype, flags uint32) (b []byte) {
 	low := max(s.ceiling-s.out-len(s.serving), 0)
 	switch {
