@@ -9,7 +9,7 @@ import (
 )
 
 // given are the Calls of an end that were given up while their handlers may run. CANCELs, Calls of
-// the product's program (package cancel), name them to the peer, as those of rdmaio.Conn do.
+// the product's program (package cancel), name them to the peer, as rdmaio.Conn does.
 //
 //	client                               server
 //	  given up ──> outbox ──> CANCEL ──────> serve: Requests of this connection alone

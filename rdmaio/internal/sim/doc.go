@@ -18,7 +18,7 @@
 // without chunks in the reverse direction. A quarter of these runs has ceilings of one credit. Runs
 // of version 1 alone make the same choices as without version 2.
 //
-// In a third of the runs of version 2 one end is a stranger: not the product's, it counts each
+// In every third run with version 2 one end is a stranger: not the product's, it counts each
 // message that it gets against the credits that it granted, closes the connection if there is one
 // more, and sends keep-alives, for which it pays. It has no chunks.
 //

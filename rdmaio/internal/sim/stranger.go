@@ -60,7 +60,7 @@ type speech struct {
 	sent   bool         // a part of it
 }
 
-// The sizes of the headers of a stranger's messages, and the largest of its messages.
+// The size of the header in a stranger's message, and of its largest message.
 const (
 	strangeHead = 36
 	strangeSize = v2.LeastInline
