@@ -1,6 +1,8 @@
 package version2
 
 import (
+	"encoding/binary"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -20,17 +22,22 @@ func TestAdvertisedValuesAreTaken(t *testing.T) {
 	type seg = peertest.Segment
 	for name, cfg := range map[string]rdmaio.Config{
 		"small": {Credits: 3, ReverseCredits: -1, MaxSegments: 5, MaxChunks: 2},
-		"large": {Credits: 20, ReverseCredits: 7, MaxSegments: 150, MaxChunks: 9, InlineSend: 8192, InlineRecv: 8192},
+		"large": {Credits: 20, ReverseCredits: 7, MaxSegments: 150, MaxChunks: 9, InlineSend: 8192, InlineRecv: 12288},
 		"queue": {Credits: 2, SendQueue: 4, MaxSegments: 64, MaxChunks: 3},
 	} {
 		v2test.Each(t, name, func(t *testing.T, w *rdmaiotest.World) {
 			hold := make(chan struct{})
 			var held atomic.Bool
-			a := &rpctest.App{Reply: func(*rdmaio.Request) bool {
+			var length atomic.Int32 // of replies; 0: any
+			a := &rpctest.App{Reply: func(r *rdmaio.Request) bool {
 				if held.Load() {
 					<-hold
 				}
-				return false
+				n := int(length.Load())
+				if n > 0 {
+					r.Reply(rdmaio.Message{Inline: rpctest.ReplyBytes(binary.BigEndian.Uint32(r.Message), n)}, nil)
+				}
+				return n > 0
 			}}
 			w.Serve(a, v2test.Config(cfg))
 			p := v2test.RawClient(t, w, peer2.Config{Ceiling: 64, Size: 8192})
@@ -43,6 +50,14 @@ func TestAdvertisedValuesAreTaken(t *testing.T) {
 			}
 			if want := max(cfg.InlineRecv, 4096); int(size) != want || int(segments) != cfg.MaxSegments {
 				t.Errorf("it advertises %d bytes and %d segments, want %d and %d", size, segments, want, cfg.MaxSegments)
+			}
+			longest, _ := offer.Value(peer2.SendSize)
+			segment, _ := offer.Value(peer2.SegmentSize)
+			if want := max(cfg.InlineSend, 4096); int(longest) != want || segment != math.MaxInt32 {
+				t.Errorf("it advertises messages of %d bytes and segments of %d, want %d and 2 GiB", longest, segment, want)
+			}
+			if reverse, _ := offer.Value(peer2.Reverse); reverse != 2 || len(offer.Set) != 5 {
+				t.Errorf("it advertises level %d of reverse Calls, and %d properties", reverse, len(offer.Set))
 			}
 			credits := p.Book.Out
 			o := p.Offer(8192, rdmaiotest.AnyAccess)
@@ -74,6 +89,26 @@ func TestAdvertisedValuesAreTaken(t *testing.T) {
 
 			served("a message of the advertised size", func(m *peer2.Message) {
 				m.Payload = rpctest.CallBytes(m.XID, int(size)-(len(m.Bytes())-len(m.Payload)))
+			})
+			replies := func(n int) peer2.Message { // of one message, header included
+				m := peer2.Reply(0, nil)
+				length.Store(int32(n - len(m.Bytes())))
+				xid++
+				p.Send(peer2.Call(xid, rpctest.CallBytes(xid, 40)))
+				answer := p.Next()
+				length.Store(0)
+				return answer
+			}
+			if m := replies(int(longest)); !m.IsReply() || m.Flags&peer2.More != 0 || len(m.Bytes()) != int(longest) {
+				t.Errorf("a reply of the advertised size: %v, %d bytes", m, len(m.Bytes()))
+			}
+			if m := replies(int(longest) + 4); m.Flags&peer2.More == 0 || len(m.Bytes()) > int(longest) {
+				t.Errorf("a longer one: %v, %d bytes", m, len(m.Bytes()))
+			} else if _, parts := p.Whole(); parts != 1 {
+				t.Errorf("%d further parts", parts)
+			}
+			served("a segment of the advertised size", func(m *peer2.Message) {
+				m.Writes = [][]seg{{{Key: target.Key, Length: segment, Addr: target.Addr}}}
 			})
 			chunk := func(n int) []seg { return slices.Repeat([]seg{target}, n) }
 			served("segments of a write chunk", func(m *peer2.Message) { m.Writes = [][]seg{chunk(int(segments))} })
@@ -122,6 +157,38 @@ func TestAdvertisedValuesAreTaken(t *testing.T) {
 					t.Errorf("one of %d Calls for as many credits: %v", n, m)
 				}
 			}
+		})
+	}
+}
+
+// A message more than the server's credits, or a word longer than its Receives, costs the connection
+// (R170, R172, R215; T1).
+func TestMoreThanAdvertisedIsRefused(t *testing.T) {
+	for name, more := range map[string]func(p *peer2.Peer, size, credits int){
+		"a message longer than the Receives": func(p *peer2.Peer, size, _ int) {
+			m := peer2.Call(0x200, nil)
+			m.Payload = rpctest.CallBytes(0x200, size-len(m.Bytes())+4)
+			p.Send(m)
+		},
+		"a message more than the credits": func(p *peer2.Peer, _, credits int) {
+			for xid := uint32(0x200); xid <= 0x200+uint32(credits); xid++ {
+				p.Force(peer2.Call(xid, rpctest.CallBytes(xid, 40)), p.Ceiling, 0)
+			}
+		},
+	} {
+		v2test.Each(t, name, func(t *testing.T, w *rdmaiotest.World) {
+			hold := make(chan struct{})
+			w.Serve(&rpctest.App{Reply: func(*rdmaio.Request) bool {
+				<-hold
+				return false
+			}}, v2test.Config(rdmaio.Config{Credits: 3, ReverseCredits: -1}))
+			p := v2test.RawClient(t, w, peer2.Config{Ceiling: 64, Size: 8192})
+			p.Send(peer2.Props(0x100, peer2.Prop(peer2.ReceiveSize, 8192)))
+			offer := p.Next()
+			size, _ := offer.Value(peer2.ReceiveSize)
+			more(p, int(size), p.Book.Out)
+			p.Ends()
+			close(hold)
 		})
 	}
 }
