@@ -161,8 +161,8 @@ func TestAdvertisedValuesAreTaken(t *testing.T) {
 	}
 }
 
-// A message more than the server's credits, or a word longer than its Receives, costs the connection
-// (R170, R172, R215; T1).
+// A message more than the server's credits, or a word longer than its Receives, costs the
+// connection (R170, R172, R215; T1).
 func TestMoreThanAdvertisedIsRefused(t *testing.T) {
 	for name, more := range map[string]func(p *peer2.Peer, size, credits int){
 		"a message longer than the Receives": func(p *peer2.Peer, size, _ int) {
