@@ -127,6 +127,8 @@ var providerMutants = []mutant{
 	{"a redirect never ends", "rdmaio/providers/internal/soft/element.go", "mr.use.And(^uint64(useRedirecting))\n		}\n		mr.idle.Broadcast()\n		mr.mu.Unlock()\n	}\n}", "}\n mr.idle.Broadcast()\n mr.mu.Unlock()\n }\n }", []string{"rdmaio/providers/internal/soft"}},
 	{"a region keeps its old memory", "rdmaio/providers/internal/soft/mr.go", "mr.bufs[1-to] = nil", "", []string{"rdmaio/providers/internal/soft"}},
 	// Limits, closed objects, and changes of a region one by one.
+	{"a deregistered region keeps its memory", "rdmaio/providers/internal/soft/mr.go", "	mr.bufs, mr.onDemand = [2][]byte{}, nil //", "	//", softTests},
+	{"a deregistered region without memory is misused", "rdmaio/providers/internal/soft/mr.go", "	if mr.State() == verbs.MRDeregistered {", "	if mr.State() == 99 {", softTests},
 	{"a Redirect ends the memory of a later one", "rdmaio/providers/internal/soft/mr.go", "u.registration() == began.registration() && (u&useSecond != 0) == (to == 1) {", "u.registration() == began.registration() {", softTests},
 	{"a Redirect does not wait for one before it", "rdmaio/providers/internal/soft/mr.go", "\tfor mr.loadUse().redirecting() { // by another goroutine\n\t\tmr.idle.Wait()\n\t}\n", "", softTests},
 	{"a registration does not wait for copies", "rdmaio/providers/internal/soft/mr.go", "\tfor mr.loadUse().pins() > 0 && mr.state == verbs.MRInvalid { // an Invalidate waits for them too\n\t\tmr.idle.Wait()\n\t}\n", "", softTests},

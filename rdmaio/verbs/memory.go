@@ -79,7 +79,7 @@ func (a Access) String() string {
 // LocalInvalidate request, or by the peer. Neither the peer nor a local work request can use
 // an MRInvalid region. The caller either deregisters it or registers it again.
 type MemoryRegion interface {
-	// Bytes returns the slice of the last registration.
+	// Bytes returns the slice of the last registration, or nil if the region is deregistered.
 	Bytes() []byte
 
 	// Access returns the rights of the last registration.
@@ -114,9 +114,9 @@ type MemoryRegion interface {
 	// region and ErrClosed for a deregistered one.
 	Reregister(buf []byte, access Access) error
 
-	// Deregister invalidates and closes the region. The memory still belongs to the caller. A
-	// peer cannot prolong it, unless the region is being revoked (Revoker). Deregister is
-	// idempotent.
+	// Deregister invalidates and closes the region. The memory still belongs to the caller, and
+	// the region points to it no more. A peer cannot prolong Deregister, unless the region is
+	// being revoked (Revoker). Deregister is idempotent.
 	Deregister() error
 }
 

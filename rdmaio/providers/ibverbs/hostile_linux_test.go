@@ -164,7 +164,8 @@ func TestKeyIsRefusedAfterItsInvalidation(t *testing.T) {
 					f := openFake(t, k.transport, k.quirks, noPings)
 					victim, peer := connectedSides(t, f)
 					r := victim.region(8, remoteRW)
-					copy(r.Bytes(), "original")
+					buf := r.Bytes()
+					copy(buf, "original")
 					key, addr := r.RKey(), r.RemoteAddr()
 					switch way {
 					case "Invalidate":
@@ -177,7 +178,7 @@ func TestKeyIsRefusedAfterItsInvalidation(t *testing.T) {
 						victim.must(<-done)
 					}
 					if offered {
-						mr, err := victim.pd.RegisterMemory(r.Bytes(), remoteRW)
+						mr, err := victim.pd.RegisterMemory(buf, remoteRW)
 						victim.must(err)
 						defer func() { victim.must(mr.Deregister()) }()
 						if mr.RKey() == key {
@@ -187,7 +188,7 @@ func TestKeyIsRefusedAfterItsInvalidation(t *testing.T) {
 					if peer.access(verbs.RDMAWrite, key, addr, victim) {
 						t.Error("the peer has written")
 					}
-					if got := string(r.Bytes()); got != "original" {
+					if got := string(buf); got != "original" {
 						t.Errorf("the memory is %q", got)
 					}
 				})

@@ -82,6 +82,12 @@ func (r *region) reachable() (addr uintptr, n int) {
 
 // Reregister implements verbs.MemoryRegion.
 func (r *region) Reregister(buf []byte, access verbs.Access) error {
+	if err := r.pd.dev.usable(); err != nil {
+		return err
+	}
+	if r.State() == verbs.MRDeregistered { // first: Bytes is nil then
+		return closed("reregister")
+	}
 	s, err := r.pd.checkBuffer(buf, access)
 	if err != nil {
 		return err
@@ -179,9 +185,14 @@ func (r *region) renewable() error {
 	case verbs.MRValid:
 		return fmt.Errorf("ibverbs: reregister: region is valid; invalidate it first: %w", verbs.ErrBusy)
 	case verbs.MRDeregistered:
-		return fmt.Errorf("ibverbs: reregister: region: %w", verbs.ErrClosed)
+		return closed("reregister")
 	}
 	return nil
+}
+
+// closed returns the error of a call for a deregistered region.
+func closed(call string) error {
+	return fmt.Errorf("ibverbs: %s: region: %w", call, verbs.ErrClosed)
 }
 
 // renew makes the region valid. The caller holds r.mu.
@@ -210,7 +221,7 @@ func (pd *domain) checkBuffer(buf []byte, access verbs.Access) (*slab, error) {
 // Invalidate implements verbs.MemoryRegion.
 func (r *region) Invalidate() error {
 	if r.State() == verbs.MRDeregistered {
-		return fmt.Errorf("ibverbs: invalidate: region: %w", verbs.ErrClosed)
+		return closed("invalidate")
 	}
 	if q := r.binder(); q != nil {
 		q.win.revokeAndWait(r)
@@ -242,6 +253,9 @@ func (r *region) Deregister() error {
 		return nil
 	}
 	err := r.expire(verbs.MRDeregistered)
+	r.mu.Lock()
+	r.buf = nil
+	r.mu.Unlock()
 	r.pd.forget(r)
 	return err
 }

@@ -302,6 +302,11 @@ func testUseAfterClose(h *harness) {
 	if mr.State() != verbs.MRDeregistered {
 		h.Errorf("deregistered region is %v", mr.State())
 	}
+	if n := len(mr.Bytes()); n != 0 {
+		h.Errorf("deregistered region points to %d bytes, want none", n)
+	}
+	h.wantErr("registration of a deregistered region", mr.Reregister(buf, remoteRW), verbs.ErrClosed)
+	h.wantErr("registration of a deregistered region without memory", mr.Reregister(mr.Bytes(), remoteRW), verbs.ErrClosed)
 	qp, err := pd.CreateQP(verbs.QPConfig{SendCQ: cq, RecvCQ: cq, MaxSendWR: 4, MaxRecvWR: 4})
 	h.must("create qp", err)
 	_, err = qp.PostRecv([]verbs.RecvWR{{SGL: []verbs.SGE{{MR: mr, Length: 1}}}})

@@ -121,6 +121,7 @@ var mutants = map[string]struct {
 	"regions not counted":          {"objects/counted", faults{blind: true}},
 	"closed domain allocates":      {"objects/use after close", faults{reopens: true}},
 	"goroutine leaked":             {"objects/use after close", faults{goroutine: true}},
+	"memory kept":                  {"objects/use after close", faults{hoards: true}},
 
 	// Manners of RDMA devices that the attributes and the Fabric do not admit, or that no device
 	// may show.
@@ -150,6 +151,7 @@ type faults struct {
 	stays, leak, dirty, crooked, goesOn, swallow, keeps     bool
 	torn, narrow, anyKey, anyAccess, noLimits, blind, twice bool
 	listens, reopens, goroutine, mixed, misnamed, mute      bool
+	hoards                                                  bool
 	oneBinding, forgetful, anyRegion, unreported, repeats   bool
 	dialErr, listenErr                                      error
 

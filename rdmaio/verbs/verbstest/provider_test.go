@@ -375,7 +375,27 @@ type region struct {
 	invalid bool
 }
 
-func (r *region) Bytes() []byte { return r.MemoryRegion.Bytes()[:r.n] }
+func (r *region) Bytes() []byte {
+	b := r.MemoryRegion.Bytes()
+	return b[:min(len(b), r.n)]
+}
+
+func (r *region) Deregister() error {
+	if !r.f.hoards {
+		return r.MemoryRegion.Deregister()
+	}
+	kept := &kept{r.MemoryRegion, r.MemoryRegion.Bytes()}
+	r.MemoryRegion = kept
+	return kept.MemoryRegion.Deregister()
+}
+
+// kept is a region that keeps its memory.
+type kept struct {
+	verbs.MemoryRegion
+	memory []byte
+}
+
+func (k *kept) Bytes() []byte { return k.memory }
 
 func (r *region) RKey() uint32 {
 	if r.f.oneKey {

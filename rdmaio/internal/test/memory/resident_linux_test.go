@@ -59,6 +59,7 @@ func TestResidentMemoryIsBounded(t *testing.T) {
 		{Name: "4 connections, 32 Calls, 1 MiB", Conns: 4, Dial: asks(residenttest.Blob, mib), Seconds: 2, Most: 64 * mib},
 		{Name: "16 connections, 32 Calls, 1 MiB", Conns: 16, Dial: asks(residenttest.Blob, mib), Seconds: 2, Most: 64 * mib},
 		{Name: "16 connections, 32 Calls, 15 MiB", Conns: 16, Dial: asks(residenttest.Blob, 15*mib), Seconds: 2, Most: 64 * mib},
+		{Name: "64 connections, 32 Calls, 1 MiB", Conns: 64, Dial: asks(residenttest.Blob, mib), Seconds: 2, Most: 64 * mib},
 		{Name: "64 connections, 32 Calls, 16 KiB", Conns: 64, Dial: asks(residenttest.Blob, 16<<10), Seconds: 2, Most: 64 * mib},
 		{Name: "16 connections, 32 Calls, 1 MiB, without package rpc", Conns: 16, Dial: asks(residenttest.Fresh, mib), Seconds: 2, Most: 64 * mib},
 		{Name: "16 connections, 100 small replies and then 32 of 4 MiB", Conns: 16, Dial: func(t *testing.T, addr string) (attack, stop func()) {

@@ -255,6 +255,9 @@ func TestClosedObjectsMakeNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if mr.Bytes() != nil {
+		t.Error("a deregistered region keeps its memory")
+	}
 	for range 2 {
 		if err := pd.Close(); err != nil {
 			t.Fatal(err)
@@ -264,6 +267,7 @@ func TestClosedObjectsMakeNothing(t *testing.T) {
 	_, errMR := pd.RegisterMemory(make([]byte, 8), 0)
 	checks(t, map[string][2]error{
 		"Alloc": {errAlloc, verbs.ErrClosed}, "RegisterMemory": {errMR, verbs.ErrClosed},
+		"Reregister": {mr.Reregister(mr.Bytes(), 0), verbs.ErrClosed},
 		"Invalidate": {mr.Invalidate(), verbs.ErrClosed}, "Register": {late.Register(owned{}), verbs.ErrClosed},
 	})
 	if cq.reserved != 0 || cq.users != 0 {

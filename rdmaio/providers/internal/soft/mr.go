@@ -125,7 +125,7 @@ func (mr *Region) Invalidate() error {
 	mr.mu.Lock()
 	defer mr.mu.Unlock()
 	if mr.state == verbs.MRDeregistered {
-		return fmt.Errorf("%s: invalidate: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
+		return mr.closed("invalidate")
 	}
 	mr.expire(verbs.MRInvalid)
 	return nil
@@ -144,7 +144,7 @@ func (mr *Region) Redirect(buf []byte) error {
 	}
 	switch {
 	case mr.state == verbs.MRDeregistered:
-		return fmt.Errorf("%s: redirect: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
+		return mr.closed("redirect")
 	case mr.onDemand != nil:
 		return fmt.Errorf("%s: redirect: region with memory on demand: %w", mr.pd.dev.provider, verbs.ErrNotSupported)
 	case len(buf) != len(mr.bytes()):
@@ -218,6 +218,9 @@ func (mr *Region) Reregister(buf []byte, access verbs.Access) error {
 	if err := d.Usable(); err != nil {
 		return err
 	}
+	if mr.State() == verbs.MRDeregistered { // first: Bytes is nil then
+		return mr.closed("reregister")
+	}
 	if err := mr.pd.checkBuffer(buf, access); err != nil {
 		return err
 	}
@@ -236,7 +239,7 @@ func (mr *Region) renew(buf []byte, size int, access uint32, onDemand func() ([]
 	case verbs.MRValid:
 		return fmt.Errorf("%s: reregister: region is valid; invalidate it first: %w", mr.pd.dev.provider, verbs.ErrBusy)
 	case verbs.MRDeregistered:
-		return fmt.Errorf("%s: reregister: region: %w", mr.pd.dev.provider, verbs.ErrClosed)
+		return mr.closed("reregister")
 	}
 	mr.state = verbs.MRValid
 	mr.size.Store(int64(size))
@@ -248,6 +251,11 @@ func (mr *Region) renew(buf []byte, size int, access uint32, onDemand func() ([]
 	return nil
 }
 
+// closed returns the error of a call for a deregistered region.
+func (mr *Region) closed(call string) error {
+	return fmt.Errorf("%s: %s: region: %w", mr.pd.dev.provider, call, verbs.ErrClosed)
+}
+
 // Deregister implements verbs.MemoryRegion.
 func (mr *Region) Deregister() error {
 	mr.mu.Lock()
@@ -256,6 +264,7 @@ func (mr *Region) Deregister() error {
 		return nil
 	}
 	mr.expire(verbs.MRDeregistered)
+	mr.bufs, mr.onDemand = [2][]byte{}, nil // requests kept for reuse point to the region
 	d := mr.pd.dev
 	d.mu.Lock()
 	delete(d.regions, mr.key)
