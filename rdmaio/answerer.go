@@ -31,7 +31,9 @@ type answerer struct {
 // keeps its Receive while it waits, so that a peer that wants too much at a time slows down only
 // itself (R309).
 func (a *answerer) queueAssembly(q *engine.Request) {
-	a.fetched(q)
+	if r, _ := q.Owner.(*request); r != nil {
+		r.fetched()
+	}
 	if !a.chunks.ask(q, a.set.MaxConnMemory) {
 		a.limitReached(LimitMaxConnMemory)
 	}
@@ -115,9 +117,9 @@ func (a *answerer) grant(q *engine.Request, n int) {
 }
 
 // fetched is called when the RDMA Reads for a Call are over.
-func (a *answerer) fetched(q *engine.Request) {
-	if r, _ := q.Owner.(*request); r != nil && r.fetching > 0 {
-		a.unread.end(r.fetching)
+func (r *request) fetched() {
+	if r.fetching > 0 {
+		r.host.conn.answerer.unread.end(r.fetching)
 		r.fetching = 0
 	}
 }

@@ -103,6 +103,7 @@ func (l *running) cancel(xids []uint32) {
 
 // life is the context of a Request. It is made when a handler asks for it.
 type life struct {
+	asked    atomic.Bool // a handler has asked for it; set before its making
 	mu       sync.Mutex
 	ctx      context.Context // or nil
 	stop     context.CancelCauseFunc
@@ -120,6 +121,7 @@ func (l *life) cancel() bool {
 
 // context returns the context, a child of the connection's.
 func (l *life) context(of context.Context) context.Context {
+	l.asked.Store(true)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ctx == nil {
@@ -131,8 +133,12 @@ func (l *life) context(of context.Context) context.Context {
 	return l.ctx
 }
 
-// end cancels the context, if a handler has asked for it.
+// end cancels the context, if a handler has asked for it. One that asks just now finds canceled,
+// which is set before.
 func (l *life) end(why error) {
+	if !l.asked.Load() {
+		return
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stop != nil {

@@ -16,7 +16,7 @@ func (a *answerer) deliver(q *engine.Request) {
 		r = a.newRequest(q)
 		q.Owner = r
 	}
-	a.fetched(q)
+	r.fetched()
 	if !a.driver.BeginRequest() {
 		q.Answer.Drop = true
 		a.driver.Post(engine.Event{Kind: engine.EventReply, Request: q})
@@ -120,7 +120,7 @@ func (a *answerer) release(q *engine.Request) {
 	}
 	a.running.remove(r)
 	r.life.end(nil)
-	a.fetched(q)
+	r.fetched()
 	if r.unread > 0 {
 		a.unread.end(r.unread)
 	}

@@ -55,7 +55,7 @@ func (o *offers) next() <-chan struct{} {
 // prepareInTurn is prepare. If no memory window is left, it waits until other Calls return.
 func (o *offering) prepareInTurn(ctx context.Context) error {
 	err := o.prepare(ctx)
-	if !errors.Is(err, verbs.ErrQueueFull) {
+	if err == nil || !errors.Is(err, verbs.ErrQueueFull) {
 		return err
 	}
 	if err := o.conclude(o.slot); err != nil {

@@ -31,7 +31,8 @@ type Budget struct {
 	used    int64        // of shares
 	holders int          // shares that have something
 	excess  int64        // bytes in the reserve
-	running list[Ticket] // those that have a part of the reserve, the oldest first
+	running list[Ticket] // those that have a part of the reserve, the oldest first, without quick
+	quick   quick
 	shares  map[netip.Prefix]*Share
 	bytes   queue // for bytes of their shares
 	reserve queue // for the reserve
@@ -60,6 +61,9 @@ func (b *Budget) Give(n int) {
 
 // wake releases b.mu, which must be held, and then calls those that wait for what there is now.
 func (b *Budget) wake() {
+	if b.quick.shut {
+		b.openQuick()
+	}
 	if b.bytes.n == 0 && b.reserve.n == 0 {
 		b.mu.Unlock()
 		return // the usual case
@@ -114,7 +118,7 @@ func (b *Budget) free() int64 {
 		return math.MaxInt64
 	}
 	part := int64(b.Reply)
-	return b.parts() - (b.excess+part/2)/part - int64(b.running.n)
+	return b.parts() - (b.excess+part/2)/part - int64(b.running.n) - b.lone()
 }
 
 // parts returns how many handlers without a bound may run at a time.
@@ -136,11 +140,13 @@ func (b *Budget) spare(t *Ticket) int64 {
 	if b.Most == 0 || b.Reply == 0 {
 		return 0
 	}
-	alone := b.excess == int64(t.extra) && (b.running.n == 0 || b.running.n == 1 && t.place.in != nil)
+	b.shutQuick()
+	parts := int64(b.running.n) + b.lone()
+	alone := b.excess == int64(t.extra) && (parts == 0 || parts == 1 && (t.place.in != nil || t.quick))
 	if alone {
 		return b.largest() - b.excess
 	}
-	return int64(b.Most)/2 - b.excess - int64(b.running.n)*int64(b.Reply)
+	return int64(b.Most)/2 - b.excess - parts*int64(b.Reply)
 }
 
 // Recall takes the parts of the reserve from handlers that began before a time and have not

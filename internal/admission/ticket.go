@@ -21,8 +21,9 @@ type Ticket struct {
 	bounded bool // Admit has taken a bound of the share
 	reply   int  // the bound of the reply, or its size
 	excess  bool // the reply is in the reserve
+	quick   bool // it has a quick part of the reserve
 
-	// Guarded by Budget.mu.
+	// Guarded by Budget.mu. While the Ticket does not wait, its user may read them.
 	admitted bool            // Admit has taken memory
 	since    time.Time       // when it got its part of the reserve
 	place    element[Ticket] // in Budget.running: it has a part of the reserve
@@ -38,11 +39,15 @@ func (s *Share) Ticket(n int) Ticket { return Ticket{share: s, own: n} }
 // Admit must not be called again before that.
 func (t *Ticket) Admit(n int, w *Waiter) bool {
 	b := t.share.budget
+	if n < 0 && !t.admitted && b.enterQuick() {
+		t.admitted, t.quick = true, true
+		return true
+	}
 	b.mu.Lock()
 	ok := t.admitted || t.bind(n)
 	switch {
 	case ok:
-	case b.mayRun(t.share): // so none waits for it
+	case t.mayEnter(): // so none waits for it
 		t.enter()
 		ok = true
 	case w != nil:
@@ -84,6 +89,16 @@ func (t *Ticket) bind(n int) bool {
 	return true
 }
 
+// mayEnter reports whether a Ticket may have a part of the reserve. Budget.mu must be held.
+func (t *Ticket) mayEnter() bool {
+	b := t.share.budget
+	if b.mayRun(t.share) {
+		return true
+	}
+	b.shutQuick() // the quick parts that are left are for all
+	return b.mayRun(t.share)
+}
+
 // enter gives a Ticket a part of the reserve. Budget.mu must be held.
 func (t *Ticket) enter() {
 	t.admitted, t.since = true, time.Now()
@@ -93,7 +108,11 @@ func (t *Ticket) enter() {
 
 // leave gives it back. Budget.mu must be held.
 func (t *Ticket) leave() {
-	if t.place.in != nil {
+	switch {
+	case t.quick:
+		t.quick = false
+		t.share.budget.quick.state.Add(-1)
+	case t.place.in != nil:
 		t.share.running--
 		t.place.remove()
 	}
@@ -174,10 +193,11 @@ const spare = 4 << 10
 
 // Reply is called with the size of the reply, before it is queued. It gives back what the Ticket
 // has beyond that, unless it is little. Where Admit was not called, or with too low a bound, it
-// takes what lacks without asking, of the reserve if the share has too little.
+// takes what lacks without asking, of the reserve if the share has too little. A short reply leaves
+// the Ticket its quick part, if it has one.
 func (t *Ticket) Reply(n int) {
 	more := t.reply - n
-	if t.bounded && more >= 0 && more <= spare {
+	if t.bounded && more >= 0 && more <= spare || t.quick && n <= spare {
 		return
 	}
 	b := t.share.budget
@@ -189,6 +209,7 @@ func (t *Ticket) Reply(n int) {
 	case t.share.take(-more):
 	default:
 		t.share.give(t.reply)
+		b.shutQuick()
 		t.excess = true
 		b.excess += int64(n)
 	}
@@ -199,6 +220,11 @@ func (t *Ticket) Reply(n int) {
 // End gives everything back.
 func (t *Ticket) End() {
 	b := t.share.budget
+	if t.quick && t.own == 0 && t.extra == 0 {
+		t.quick, t.admitted = false, false
+		b.leaveQuick()
+		return
+	}
 	b.mu.Lock()
 	b.excess -= int64(t.extra)
 	if t.excess {

@@ -4,6 +4,7 @@ const (
 	budgetFile         = "internal/admission/budget.go"
 	shareFile          = "internal/admission/share.go"
 	ticketFile         = "internal/admission/ticket.go"
+	quickFile          = "internal/admission/quick.go"
 	admissionConnsFile = "internal/admission/conns.go"
 )
 
@@ -88,6 +89,17 @@ var rdmaioMutants = []mutant{
 	{"what a reply does not need is kept", ticketFile, "	case more >= 0:\n		t.share.give(more)\n", "	case more >= 0:\n", placesTests},
 	{"a Ticket keeps its part of the reserve", ticketFile, "	t.share.give(t.own)\n	t.leave()\n", "	t.share.give(t.own)\n", placesTests},
 	{"handlers that hang keep out others", "internal/admission/relief.go", "	b.Recall(time.Now().Add(-recallTime))\n", "", placesTests},
+	{"quick parts have no limit", quickFile, "if v >= shutBit || !b.mayQuick(v+1) {", "if v >= shutBit {", placesTests},
+	{"quick parts are taken while others wait", quickFile, "if v >= shutBit || !b.mayQuick(v+1) {", "if !b.mayQuick(v+1 - v&shutBit) {", placesTests},
+	{"the lock's side takes quick parts", quickFile, "	return b.parts() / quickShare\n", "	return 0\n", placesTests},
+	{"a quick part that ends wakes none", quickFile, "		b.mu.Lock()\n		b.wake()\n", "", placesTests},
+	{"no Ticket is quick after a wait", quickFile, "	if b.reserve.n == 0 && b.running.n == 0 && b.excess == 0 {", "	if false {", placesTests},
+	{"Tickets are quick while others have parts", quickFile, "	if b.reserve.n == 0 && b.running.n == 0 && b.excess == 0 {", "	if b.reserve.n == 0 && b.excess == 0 {", placesTests},
+	{"short replies do not count where parts are as short", quickFile, "b.Reply >= leastQuick && ", "", placesTests},
+	{"quick parts that are left are for none", ticketFile, "	b.shutQuick() // the quick parts that are left are for all\n", "", placesTests},
+	{"a long reply keeps a quick part", ticketFile, "|| t.quick && n <= spare {", "|| t.quick {", placesTests},
+	{"a Ticket that was quick leaves its part taken", ticketFile, "		t.share.budget.quick.state.Add(-1)\n", "", placesTests},
+	{"bytes of quick parts are taken", budgetFile, "parts := int64(b.running.n) + b.lone()", "parts := int64(b.running.n)", placesTests},
 	{"a Ticket that waits gets no room of its share", "internal/admission/relief.go", " || !w.more && w.ticket.bind(w.need) {", " {", placesTests},
 	{"only the first Tickets that wait are looked at", "internal/admission/relief.go", "b.admit(nil, b.reserve.n)", "b.admit(nil, looks)", placesTests},
 	{"a wait that ends keeps its place in the list", "internal/admission/ticket.go", "	case <-done:\n		t.share.budget.Forget(w)\n", "	case <-done:\n", placesTests},

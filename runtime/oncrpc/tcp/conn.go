@@ -243,7 +243,9 @@ func (c *Conn) dispatch(rec []byte) error {
 			return c.switchToTLS(xid)
 		}
 	}
-	c.noteFirst()
+	if !c.began {
+		c.noteFirst()
+	}
 	switch {
 	case typ == oncrpc.MsgCall && refusal != nil:
 		return c.accept(xid, refusalOf(xid, refusal))
@@ -259,12 +261,14 @@ func (c *Conn) dispatch(rec []byte) error {
 		keep(rec)
 		c.record = memories.Get().(*[]byte)
 	}
-	c.reserved.give()
+	if c.reserved.bytes != 0 {
+		c.reserved.give()
+	}
 	return nil
 }
 
-// noteFirst is called for each message. The first one, unless it is in plaintext where there must
-// be TLS, stops the timer.
+// noteFirst is called for the first message at least. Unless that is in plaintext where there must
+// be TLS, it stops the timer.
 func (c *Conn) noteFirst() {
 	if c.began || c.plainOnly() {
 		return

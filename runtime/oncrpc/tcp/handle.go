@@ -58,7 +58,7 @@ func (r *request) handle(wait bool) {
 	switch {
 	case r.canceled.Load():
 		r.refuseCanceled()
-	case wait && !r.awaitTicket():
+	case wait && !r.awaitTicket(oncrpc.BoundOf(r.handler, prog, vers, proc)):
 		r.drop()
 	case r.canceled.Load(): // during the wait
 		r.refuseCanceled()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // shared holds the state that all connections of a server share.
@@ -129,13 +128,9 @@ func (c *Conn) resumeTimes() {
 	}
 }
 
-// awaitTicket waits until there is memory for the reply to a Request. It returns false if the
-// connection is closed during the wait.
-func (r *request) awaitTicket() bool {
-	bound := -1
-	if prog, vers, proc, ok := oncrpc.Procedure(r.Message); ok {
-		bound = oncrpc.BoundOf(r.handler, prog, vers, proc)
-	}
+// awaitTicket waits until there is memory for the reply to a Request, of at most bound bytes unless
+// that is negative. It returns false if the connection is closed during the wait.
+func (r *request) awaitTicket(bound int) bool {
 	return r.ticket.Admit(bound, nil) || r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
 }
 

@@ -59,6 +59,7 @@ type writer struct {
 	// Only the running goroutine uses these.
 	batch    []*message
 	bufs     [][]byte
+	size     int // of the messages
 	part     [][]byte
 	vec      net.Buffers
 	flat     []byte
@@ -138,7 +139,8 @@ func (w *writer) take() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.batch, w.bufs = w.batch[:0], w.bufs[:0]
-	for n := 0; w.queue.first != nil && n < batchBytes && len(w.batch) < batchMessages; {
+	w.size = 0
+	for w.queue.first != nil && w.size < batchBytes && len(w.batch) < batchMessages {
 		m := w.queue.first
 		w.queue.remove(m)
 		m.state = writing
@@ -146,7 +148,7 @@ func (w *writer) take() bool {
 		appendMark(m.mark[:0], size)
 		w.batch = append(w.batch, m)
 		w.bufs = m.Gather(append(w.bufs, m.mark[:]), nil)
-		n += size
+		w.size += size
 	}
 	if len(w.batch) == 0 {
 		w.writes = false
@@ -167,9 +169,8 @@ func (w *writer) writeAll() error {
 	}
 	for left := w.bufs; len(left) > 0; {
 		w.setWriteDeadline()
-		n, err := w.writePart(left)
-		left = advance(left, n)
-		if err == nil {
+		var err error
+		if left, err = w.writePart(left); err == nil {
 			continue
 		}
 		if !errors.Is(err, os.ErrDeadlineExceeded) || !w.hurried() {
@@ -179,14 +180,20 @@ func (w *writer) writeAll() error {
 		for _, b := range left {
 			rest = append(rest, b...)
 		}
+		clear(left)
 		w.written(nil)
 		left = append(w.bufs[:0], rest)
 	}
 	return nil
 }
 
-// writePart writes at most batchBytes, and returns the number of bytes written.
-func (w *writer) writePart(bufs [][]byte) (int, error) {
+// writePart writes at most batchBytes, and returns the slices that remain.
+func (w *writer) writePart(bufs [][]byte) ([][]byte, error) {
+	if w.inOne() {
+		w.vec = bufs
+		_, err := w.vec.WriteTo(w.nc)
+		return w.vec, err
+	}
 	w.part = w.part[:0]
 	n := 0
 	for _, b := range bufs {
@@ -199,10 +206,15 @@ func (w *writer) writePart(bufs [][]byte) (int, error) {
 	if w.vector {
 		w.vec = w.part
 		written, err := w.vec.WriteTo(w.nc)
-		return int(written), err
+		return advance(bufs, int(written)), err
 	}
-	return w.nc.Write(w.part[0]) // see copyBatch
+	written, err := w.nc.Write(w.part[0]) // see copyBatch
+	return advance(bufs, written), err
 }
+
+// inOne reports whether the batch is written by one call of the system, which forgets each slice
+// that it has written.
+func (w *writer) inOne() bool { return w.vector && w.size <= batchBytes }
 
 // copyBatch copies the batch, for a stream that may be lost when a write is interrupted, as a
 // *tls.Conn is. Callers get their memory back before the first write, so that a cancelled Call does
@@ -316,6 +328,9 @@ func (w *writer) written(err error) {
 	clear(w.batch)
 	w.batch = w.batch[:0]
 	// The connection may rest now, and must not keep the memory of replies.
+	if err == nil && w.inOne() {
+		return
+	}
 	clear(w.bufs)
 	clear(w.part)
 	if w.vec = nil; cap(w.flat) > keepBytes {
