@@ -103,6 +103,18 @@ func (m *chunkMemory) refuse(q *engine.Request) {
 	}
 }
 
+// remove forgets the Calls with these XIDs that wait, and returns them.
+func (m *chunkMemory) remove(xids []uint32) (removed []*engine.Request) {
+	m.waiting = slices.DeleteFunc(m.waiting, func(q *engine.Request) bool {
+		if slices.Contains(xids, q.XID) {
+			removed = append(removed, q)
+			return true
+		}
+		return false
+	})
+	return removed
+}
+
 // end forgets all Calls, and returns those that wait for memory.
 func (m *chunkMemory) end() []*engine.Request {
 	left := m.waiting

@@ -60,14 +60,18 @@ func (c *caller) observedExchange(ctx context.Context, call *Call) (*Reply, erro
 
 // exchange makes a Call without emitting events. end is nil without Config.Events.
 func (c *caller) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply, error) {
-	sent := false // in any shape
-	fail := func(err error) error { return &CallError{XID: call.XID(), MayHaveRun: sent, Err: err} }
 	s, err := c.slot(ctx, end)
 	if err != nil {
-		return nil, fail(err)
+		return nil, &CallError{XID: call.XID(), Err: err}
 	}
 	defer c.slots.put(s)
+	return c.exchangeIn(ctx, s, call, end)
+}
 
+// exchangeIn makes a Call in a slot.
+func (c *caller) exchangeIn(ctx context.Context, s *slot, call *Call, end *CallEnd) (*Reply, error) {
+	sent := false // in any shape
+	fail := func(err error) error { return &CallError{XID: call.XID(), MayHaveRun: sent, Err: err} }
 	for s.shape = (shape{}); ; {
 		cause := c.attempt(ctx, s, call, end)
 		if cause == nil {

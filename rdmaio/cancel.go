@@ -14,8 +14,10 @@ import (
 //
 //	interrupted ──> outbox ──> tell: a goroutine, while there are any ──> outbox
 //
-// Each Call of the program takes a credit, as other Calls do. If cancelled Calls hold all credits,
-// it waits for one, until a Client replaces the connection after ClientConfig.StuckTimeout.
+// Each Call of the program takes a credit, as other Calls do, but goes before those that wait. One
+// credit of eight or more is kept for it, until the peer turns out not to have the program. With
+// fewer it may wait for a credit, until a Client replaces the connection after
+// ClientConfig.StuckTimeout.
 type givenUp struct {
 	mu      sync.Mutex
 	outbox  cancel.Outbox
@@ -25,7 +27,7 @@ type givenUp struct {
 
 // giveUp lets the peer know that a Call that was sent was given up.
 func (c *caller) giveUp(xid uint32) {
-	if c.set.NoCancel || c.role != engine.Requester { // a reverse Call may find no handler
+	if c.set.NoCancel {
 		return
 	}
 	c.given.mu.Lock()
@@ -48,15 +50,33 @@ func (c *caller) tell() {
 			return
 		}
 		c.given.mu.Unlock()
-		var answer []byte // none: the connection is lost, or the peer refused the message
-		if reply, err := c.exchange(c.ctx, &Call{Message: Message{Inline: message}}, nil); err == nil {
-			c.given.answers.Add(1)
-			answer = reply.Message
-		}
+		answer := c.tellNow(&Call{Message: Message{Inline: message}})
 		c.given.mu.Lock()
-		c.given.outbox.Answered(xid, answer)
+		has := c.given.outbox.Answered(xid, answer)
 		c.given.mu.Unlock()
+		if !has {
+			c.driver.Post(engine.Event{Kind: engine.EventSpend})
+		}
 	}
+}
+
+// tellNow makes a Call of package cancel in the slot for that, and returns the reply. It returns
+// nil if the connection is lost, or the peer refused the message.
+func (c *caller) tellNow(call *Call) []byte {
+	select {
+	case <-c.slots.urgent:
+	case <-c.ctx.Done():
+		return nil
+	}
+	s := c.slots.take()
+	s.call.Urgent = true
+	defer c.slots.put(s)
+	reply, err := c.exchangeIn(c.ctx, s, call, nil)
+	if err != nil {
+		return nil
+	}
+	c.given.answers.Add(1)
+	return reply.Message
 }
 
 // running are the Requests of a connection that have no answer. Only the runner of the engine uses
@@ -151,6 +171,16 @@ func (a *answerer) tellsCancel(r *request) bool {
 	if a.set.NoCancel || !cancel.IsCall(r.Message) {
 		return false
 	}
-	r.Reply(Message{Inline: cancel.Serve(r.Message, a.running.cancel)}, nil)
+	r.Reply(Message{Inline: cancel.Serve(r.Message, a.cancel)}, nil)
 	return true
+}
+
+// cancel cancels the Calls of the peer with these XIDs. Those that wait for memory are refused, and
+// give back their credits.
+func (a *answerer) cancel(xids []uint32) {
+	a.running.cancel(xids)
+	for _, q := range a.chunks.remove(xids) {
+		a.running.got.Add(1)
+		a.driver.Post(engine.Event{Kind: engine.EventAssembly, Request: q, Err: &engine.Error{Reason: engine.ErrGivenUp}})
+	}
 }

@@ -11,7 +11,8 @@ import (
 type Config struct {
 	// Credits is the largest number of Calls that may be outstanding on a connection. The side that
 	// dials requests this many, and the side that listens grants at most this many. If zero, the
-	// default is 32.
+	// default is 32. Of eight or more, one is kept for the message that cancels Calls, unless
+	// NoCancel is set.
 	//
 	// Each credit costs a Receive of InlineRecv bytes and, until the Send of its message completes,
 	// a send buffer of InlineSend bytes. With a device that lends the memory of Receives
@@ -197,9 +198,9 @@ type Config struct {
 	MaxHandlers int
 
 	// NoCancel turns package cancel off. Without it, a Call whose context is done after it was sent
-	// is followed by a Call of program 0x2000ca11 that says so, on a connection that this side
-	// dialed. There is at most one at a time. After one without a successful answer, there are no
-	// others. Calls of this program are not passed to the handler; they cancel Request.Context.
+	// is followed by a Call of program 0x2000ca11 that says so. There is at most one at a time.
+	// After one without a successful answer, there are no others on the connection. Calls of this
+	// program are not passed to the handler; they cancel Request.Context.
 	NoCancel bool
 
 	// ReverseHandler serves the reverse Calls that the server makes on a connection of Dial (RFC

@@ -123,6 +123,7 @@ func (c *Conn) finish() error {
 		for range cap(c.caller.slots.free) {
 			<-c.caller.slots.free // so that no Call gets one any more
 		}
+		<-c.caller.slots.urgent
 		c.driver.Stop() // no Request is left or will come
 		c.shared.places.Leave(&c.answerer.requests)
 		c.closeErr = c.free()

@@ -80,13 +80,10 @@ func (a *answerer) handle(r *request, wait bool) {
 		a.fail(err)
 		r.Request.Drop(nil) // by way of all Responders
 	}()
-	if r.life.canceled.Load() { // before it has run
+	switch has := r.life.canceled.Load() || a.admit(r, oncrpc.BoundOf(r.handler, prog, vers, proc), wait); {
+	case has && r.life.canceled.Load(): // before it has run
 		b, _ := oncrpc.NewReply(r.req.XID, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
 		r.Request.Reply(Message{Inline: b}, nil)
-		returned = true
-		return
-	}
-	switch has := a.admit(r, oncrpc.BoundOf(r.handler, prog, vers, proc), wait); {
 	case has:
 		r.handler.ServeRPC(&r.Request)
 	case wait: // the connection is down

@@ -104,7 +104,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 		c.caller.lone.qp, _ = c.qp.(verbs.Progresser)
 	}
 	cfg := engine.Config{
-		Role: role, Versions: versions, Calls: set.calls, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
+		Role: role, Versions: versions, Calls: set.calls, KeepCredit: !set.NoCancel, Serves: set.serves, ReverseChunks: set.ReverseChunks, MaxErrors: set.MaxErrors,
 		SendWRs: set.SendQueue, Limits: set.limits, ChainTimeout: set.WorkTimeout,
 		Legacy: set.Legacy, DoneTimeout: set.WorkTimeout,
 		OfferTimeout: set.OfferTimeout, OfferXID: c.caller.xids.Next(),

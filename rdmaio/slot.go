@@ -40,7 +40,8 @@ func newSlot() *slot {
 
 // slots are the slots of a connection. Calls hold as many as there are credits at most.
 type slots struct {
-	free chan struct{} // has a token for each Call that can be made now
+	free   chan struct{} // has a token for each Call that can be made now
+	urgent chan struct{} // has the token of a Call of package cancel
 
 	mu     sync.Mutex
 	unused []*slot // last used at the end
@@ -52,6 +53,8 @@ func (l *slots) allow(n int) {
 	for range n {
 		l.free <- struct{}{}
 	}
+	l.urgent = make(chan struct{}, 1)
+	l.urgent <- struct{}{}
 }
 
 // take returns a slot to a Call that has taken a token.
@@ -68,12 +71,17 @@ func (l *slots) take() *slot {
 
 // put takes a slot back, and gives the token of its Call to another one.
 func (l *slots) put(s *slot) {
+	token := l.free
+	if s.call.Urgent {
+		token = l.urgent
+	}
 	s.call.Forget()
+	s.call.Urgent = false
 	s.left, s.long = nil, nil // long is the caller's
 	l.mu.Lock()
 	l.unused = append(l.unused, s)
 	l.mu.Unlock()
-	l.free <- struct{}{}
+	token <- struct{}{}
 }
 
 // trim forgets the unused slots.

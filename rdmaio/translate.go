@@ -5,6 +5,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // translate returns an error of the engine as one that this package exports. engine.ErrInternal,
@@ -43,6 +44,8 @@ func sentinelOf(reason engine.Reason) error {
 	switch reason {
 	case engine.ErrTimeout:
 		return ErrTimeout
+	case engine.ErrGivenUp:
+		return oncrpc.ErrCanceled
 	case engine.ErrTooManyErrors:
 		return ErrTooManyErrors
 	case engine.ErrXIDInUse:

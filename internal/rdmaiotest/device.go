@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
@@ -109,6 +110,8 @@ func (q *queuePair) Resume() { verbs.ProgresserOf(q.QueuePair).Resume() }
 func (q *queuePair) DisconnectFor(reason verbs.DisconnectReason) error {
 	return verbs.Disconnect(q.QueuePair, reason)
 }
+
+func (q *queuePair) Probe(limit time.Duration) error { return verbs.Probe(q.QueuePair, limit) }
 
 func (q *queuePair) Revoke(regions []verbs.MemoryRegion, done func(error)) error {
 	r, ok := q.QueuePair.(verbs.Revoker)

@@ -16,6 +16,10 @@ type Call struct {
 	ReplyTo []byte       // memory for an inline reply, used if its capacity is enough
 	Owner   any
 
+	// Urgent lets the Call have the credit that Config.KeepCredit keeps, and go before those that
+	// wait.
+	Urgent bool
+
 	// NamedKey is the key in Lists that the Reply may invalidate, where the Call names it
 	// (Terms.CallNamesKey), or 0.
 	NamedKey uint32

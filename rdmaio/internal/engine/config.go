@@ -71,6 +71,10 @@ type Config struct {
 	// Calls. The two are separate (R266).
 	Calls, Serves int
 
+	// KeepCredit keeps the last credit for an urgent Call (Call.Urgent), if there are as many as
+	// keepFrom.
+	KeepCredit bool
+
 	// ReverseChunks allows chunks in the reverse direction as in the forward one. Without it a
 	// reverse Call with chunks is refused (RFC 8167 §5.3; R277).
 	ReverseChunks bool

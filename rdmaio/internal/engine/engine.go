@@ -83,12 +83,12 @@ func (e *Engine) ReadStats(s *Stats) {
 }
 
 // Credits returns the number of Calls that this side may have in progress: the credits granted for
-// them, less those that cancelled Calls hold.
+// them, less those that cancelled Calls hold, and the one that is kept.
 func (e *Engine) Credits() int {
 	if e.cfg.Calls == 0 {
 		return 0
 	}
-	return max(e.account.Counts().Granted-e.stats.Abandoned, 0)
+	return max(e.account.Counts().Granted-e.stats.Abandoned-e.requester.kept(), 0)
 }
 
 // Delivered returns the number of bytes received from the peer: messages, and RDMA Reads that

@@ -13,6 +13,7 @@ type Reason uint8
 const (
 	ErrInternal      Reason = iota + 1 // the engine, its driver or the provider has a bug
 	ErrTimeout                         // work requests took longer than Config.ChainTimeout
+	ErrGivenUp                         // the caller gave up its Call, which waited for memory
 	ErrTooManyErrors                   // more Calls had to be refused than Config.MaxErrors
 	ErrXIDInUse                        // another Call with this XID is in progress
 	ErrInvalidated                     // the peer invalidated a key that it must not
@@ -26,6 +27,7 @@ const (
 var reasons = [...]string{
 	ErrInternal:      "internal error",
 	ErrTimeout:       "work requests did not complete in time",
+	ErrGivenUp:       "the caller has given up the Call",
 	ErrTooManyErrors: "too many Calls of the peer had to be refused",
 	ErrXIDInUse:      "a Call with this XID is in progress",
 	ErrInvalidated:   "peer invalidated a key that it must not",

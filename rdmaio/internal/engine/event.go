@@ -58,6 +58,9 @@ const (
 
 	EventEffects // no input: the driver wants the call for the effects
 
+	// EventSpend: the credit that Config.KeepCredit kept is free for all Calls from now on.
+	EventSpend
+
 	// EventProbe: the peer's end is asked for a sign of life within Control.Limit. If there is no
 	// Control, the only limit is Config.ChainTimeout.
 	EventProbe

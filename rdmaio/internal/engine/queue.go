@@ -24,6 +24,14 @@ func (q *queue[T]) push(v T) {
 	*q.at(q.n - 1) = v
 }
 
+// lead moves the last element to the front.
+func (q *queue[T]) lead() {
+	for i := q.n - 1; i > 0; i-- {
+		a, b := q.at(i-1), q.at(i)
+		*a, *b = *b, *a
+	}
+}
+
 // trim frees the memory of an empty queue.
 func (q *queue[T]) trim() {
 	if q.n == 0 {

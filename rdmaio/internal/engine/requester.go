@@ -21,7 +21,30 @@ type requester struct {
 }
 
 // ready reports whether a Call waits and has a credit.
-func (rq *requester) ready() bool { return rq.waiting.len() > 0 && rq.account.Free(protocol.ClassCall) }
+func (rq *requester) ready() bool {
+	return rq.waiting.len() > 0 && rq.account.Free(protocol.ClassCall) && ((*rq.waiting.at(0)).call.Urgent || !rq.keeps())
+}
+
+// keepFrom is the number of credits from which one is kept for an urgent Call: it is then one of
+// eight at most.
+const keepFrom = 8
+
+// keeps reports whether a credit is left for an urgent Call only.
+func (rq *requester) keeps() bool {
+	if !rq.cfg.KeepCredit {
+		return false
+	}
+	n := rq.account.Counts()
+	return n.Free == 1 && n.Calls >= keepFrom-1
+}
+
+// kept returns the number of credits that are kept.
+func (rq *requester) kept() int {
+	if rq.cfg.KeepCredit && rq.account.Counts().Granted >= keepFrom {
+		return 1
+	}
+	return 0
+}
 
 // call takes a Call, which is sent when it has a credit.
 func (rq *requester) call(c *Call) {
@@ -44,7 +67,9 @@ func (rq *requester) call(c *Call) {
 	rq.toCall(p, callWaiting)
 	*p = pending{state: p.state, xid: c.XID, call: c, at: rq.now, ticket: rq.sends.nextTicket()}
 	rq.table.add(p)
-	rq.waiting.push(p)
+	if rq.waiting.push(p); c.Urgent {
+		rq.waiting.lead()
+	}
 }
 
 // sendCall posts a Call's message.

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"errors"
+
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/chunk"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
@@ -40,9 +42,10 @@ func (rs *responder) fill(r *Request, c []header.Segment, sge verbs.SGE) {
 	rs.stats.BytesWritten += uint64(sge.Length)
 }
 
-// refuse answers with RDMA_ERROR, unless that happens too often (A19).
+// refuse answers with RDMA_ERROR, unless that happens too often (A19). A Call that the peer has
+// given up does not count.
 func (rs *responder) refuse(r *Request, e header.Error) {
-	if !rs.mayRefuse() {
+	if !errors.Is(r.Refused, ErrGivenUp) && !rs.mayRefuse() {
 		rs.lose(r)
 		return
 	}

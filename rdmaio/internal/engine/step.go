@@ -91,6 +91,8 @@ func (e *Engine) event(ev *Event) {
 	case EventRestrict:
 		e.negotiation.restrict = ev.Control.Restrict
 		e.negotiation.setTerms()
+	case EventSpend:
+		e.cfg.KeepCredit = false
 	case EventProbe:
 		e.sends.probe(ev.Control)
 	case EventBroken:

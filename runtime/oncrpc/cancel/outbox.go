@@ -58,12 +58,13 @@ func (o *Outbox) Next(xid uint32) []byte {
 }
 
 // Answered takes the reply to the Call with that XID. Any answer but success means that the peer
-// does not have the program.
-func (o *Outbox) Answered(xid uint32, reply []byte) {
+// does not have the program. It reports whether the peer has it.
+func (o *Outbox) Answered(xid uint32, reply []byte) bool {
 	o.asked = false
 	d := xdr.NewDecoder(reply, nil)
 	var head oncrpc.Header
 	if err := errors.Join(head.DecodeXDR(d), d.Done()); err != nil || oncrpc.CheckReply(&head, xid) != nil {
 		o.off, o.xids = true, nil
 	}
+	return !o.off
 }

@@ -20,10 +20,19 @@ import (
 //
 // The connection's mu guards it.
 type halfClosed struct {
-	conn  *Conn
-	ended bool
-	since time.Time // of the end, or of the last answer
-	left  int       // Requests then
+	conn   *Conn
+	ended  bool
+	since  time.Time // of the end, or of the last answer
+	left   int       // Requests then
+	probed time.Time // when a client that was probed must have shown itself; zero: it was not
+}
+
+// probe limits the time in which a client must show that it is there. The same client has called on
+// another connection. conn.mu must be held.
+func (h *halfClosed) probe(limit time.Duration) {
+	if at := time.Now().Add(limit); h.probed.IsZero() || at.Before(h.probed) {
+		h.probed = at
+	}
 }
 
 // begin notes that the client has closed its direction. Its Requests get places when no others
@@ -31,6 +40,9 @@ type halfClosed struct {
 func (h *halfClosed) begin() {
 	if !h.ended {
 		h.ended, h.since = true, time.Now()
+		if h.probed.Before(h.since) { // it was there
+			h.probed = time.Time{}
+		}
 		h.conn.shared.places.Recede(&h.conn.waiting)
 	}
 }
@@ -66,7 +78,8 @@ func (h *halfClosed) awaitAnswer() error {
 	if _, err := rawConn(c.out.nc); err != nil {
 		limit = resetTime
 	}
-	if limit > 0 && time.Since(h.since) >= limit || ofSystem(c.out.nc) {
+	late := limit > 0 && time.Since(h.since) >= limit || !h.probed.IsZero() && time.Since(h.probed) >= 0
+	if late || ofSystem(c.out.nc) {
 		return ErrPeerClosed
 	}
 	h.left = c.requests

@@ -114,6 +114,54 @@ func TestHalfClosedClientTCP(t *testing.T) {
 	}
 }
 
+// A half-closed client that is probed, before or after the end of its stream, has the limit of the
+// probe for the next reply. A probe from long before has no effect.
+func TestProbeOfAHalfClosedClient(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, after time.Duration // limits of probes, or 0
+		pause         time.Duration
+		ends          bool
+	}{
+		"none": {}, "before": {before: time.Second, ends: true}, "after": {after: time.Second, ends: true},
+		"long before": {before: time.Millisecond, pause: 20 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requests, answer := make(chan *oncrpc.Request, 1), make(chan struct{})
+			s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+				requests <- r
+				<-answer
+				r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+			}), &tcp.Config{PeerTimeout: -1, Logger: quiet})
+			c := raw(t, s.Addr())
+			if _, err := c.Write(goodCall(7)); err != nil {
+				t.Fatal(err)
+			}
+			r := <-requests
+			conn := r.Conn().(oncrpc.Prober)
+			conn.Probe(tt.before)
+			time.Sleep(tt.pause)
+			_ = c.(*net.TCPConn).CloseWrite()
+			conn.Probe(tt.after)
+			want := goodReply(7)
+			if tt.ends {
+				<-r.Context().Done()
+				want = nil
+			} else {
+				select {
+				case <-r.Context().Done():
+					t.Error("the context is done")
+				case <-time.After(300 * time.Millisecond):
+				}
+			}
+			close(answer)
+			if got, err := io.ReadAll(c); !bytes.Equal(got, want) {
+				t.Errorf("%x, %v", got, err)
+			}
+		})
+	}
+}
+
 // A client of this package that is closed while it waits resets the connection, so that the server
 // need not wait to know that it has gone, also one that cannot read more, and over TLS.
 func TestClosedClientEndsItsHandlers(t *testing.T) {

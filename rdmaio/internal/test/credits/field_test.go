@@ -122,7 +122,7 @@ func TestNewConnectionBeginsWithOneCredit(t *testing.T) {
 func TestErrorGrantsCredits(t *testing.T) { rdmaiotest.Each(t, grantOfError) }
 
 func grantOfError(t *testing.T, w *rdmaiotest.World) {
-	p, c := rdmaiotest.DialRaw(w, &rdmaio.Config{Credits: 8})
+	p, c := rdmaiotest.DialRaw(w, &rdmaio.Config{Credits: 8, NoCancel: true})
 	errs := make(chan error, 20)
 	for xid := range uint32(12) {
 		go func() {
