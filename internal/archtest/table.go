@@ -190,7 +190,7 @@ func Table() []Row {
 		{Package: "internal/leak"},
 		{Package: "internal/history"},
 		{Package: "internal/netfault"},
-		{Package: "internal/pairs", Imports: []string{"rdmaio", "rdmaio/verbs", "runtime/oncrpc", "runtime/oncrpc/replycache", "runtime/oncrpc/rpc"}},
+		{Package: "internal/pairs", Imports: []string{"rdmaio", "rdmaio/verbs", "runtime/oncrpc", "runtime/oncrpc/replycache", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp"}},
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
 		{Package: "internal/admission"},

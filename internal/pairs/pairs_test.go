@@ -9,7 +9,11 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/pairs"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
+	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth/pubkey"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/ibverbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	verbsmem "github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
@@ -83,14 +87,7 @@ func TestTimesFitSlowHandlers(t *testing.T) {
 	})
 	for version, name := range map[int]string{1: "RDMA", 2: "RDMA version 2"} {
 		t.Run(name, func(t *testing.T) {
-			c := pairs.OverRDMA([]int{version}, func(t *testing.T) (verbs.Device, verbs.Device, string) {
-				d, err := verbsmem.New(nil).Open("device", nil)
-				if err != nil {
-					t.Fatal(err)
-				}
-				closes(t, d)
-				return d, d, "here"
-			})
+			c := pairs.OverRDMA([]int{version}, overMemDevice)
 			c.Calls, c.Pause, c.Around, c.Few = 6, pause, inBubble, testing.Short()
 			c.Skip = []string{"rdmaio.ClientConfig.Connections"}
 			pairs.Run(t, c)
@@ -128,17 +125,20 @@ func TestTimesFitLateLosses(t *testing.T) {
 
 // Over TCP.
 func TestDefaultsFitOverTCP(t *testing.T) {
-	pairs.Run(t, pairs.Carrier{New: overTCP, Calls: calls, Few: testing.Short(), Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
-		s, err := tcp.Listen(t.Context(), "127.0.0.1:0", replycache.New(h, e.Server[1].(*replycache.Config)), e.Server[0].(*tcp.Config))
-		if err != nil {
-			t.Fatal(err)
-		}
-		closes(t, s)
-		cfg, conn := e.Client[0].(*tcp.ClientConfig), e.Client[1].(*tcp.Config)
-		conn.ReverseHandler, cfg.Conn = reverse, conn
-		c, err := tcp.NewClient(s.Addr(), cfg)
-		return client(t, c, err)
-	}})
+	pairs.Run(t, pairs.Carrier{New: overTCP, Calls: calls, Few: testing.Short(), Open: openTCP})
+}
+
+// openTCP opens both ends over TCP.
+func openTCP(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+	s, err := tcp.Listen(t.Context(), "127.0.0.1:0", replycache.New(h, e.Server[1].(*replycache.Config)), e.Server[0].(*tcp.Config))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closes(t, s)
+	cfg, conn := e.Client[0].(*tcp.ClientConfig), e.Client[1].(*tcp.Config)
+	conn.ReverseHandler, cfg.Conn = reverse, conn
+	c, err := tcp.NewClient(s.Addr(), cfg)
+	return client(t, c, err)
 }
 
 // client returns a Client over TCP and its counts.
@@ -176,46 +176,129 @@ func TestDefaultsFitOverUDP(t *testing.T) {
 	})
 }
 
+// overMemDevice opens one device of package mem for both ends. Its network has one Config.
+func overMemDevice(t *testing.T, client, server *verbsmem.Config) (verbs.Device, verbs.Device, string) {
+	cfg := client
+	if *server != (verbsmem.Config{}) {
+		cfg = server
+	}
+	d, err := verbsmem.New(cfg).Open("device", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closes(t, d)
+	return d, d, "here"
+}
+
+// devices opens the devices of both ends with their Configs.
+func devices[C any](open func(*C) (verbs.Device, error)) func(t *testing.T, client, server *C) (verbs.Device, verbs.Device, string) {
+	return func(t *testing.T, client, server *C) (verbs.Device, verbs.Device, string) {
+		var both [2]verbs.Device
+		for i, cfg := range []*C{client, server} {
+			d, err := open(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			closes(t, d)
+			both[i] = d
+		}
+		return both[0], both[1], "127.0.0.1:0"
+	}
+}
+
+// overRDMA has the carriers over each provider that this package can open.
+var overRDMA = map[string]func(versions []int) pairs.Carrier{
+	"mem": func(versions []int) pairs.Carrier {
+		c := pairs.OverRDMA(versions, overMemDevice)
+		c.Around = inBubble
+		return c
+	},
+	"rdmatcp": func(versions []int) pairs.Carrier {
+		return pairs.OverRDMA(versions, devices(func(c *rdmatcp.Config) (verbs.Device, error) { return rdmatcp.Open(c) }))
+	},
+	"iwarp": func(versions []int) pairs.Carrier {
+		return pairs.OverRDMA(versions, devices(func(c *iwarp.Config) (verbs.Device, error) { return iwarp.Open(c) }))
+	},
+}
+
 // Over RDMA, with each provider that this package can open, in both versions. Package ibverbs has
 // the same test over its fake library.
 func TestDefaultsFitOverRDMA(t *testing.T) {
-	for name, open := range map[string]func() (verbs.Device, string, error){
-		"mem": func() (verbs.Device, string, error) {
-			d, err := verbsmem.New(nil).Open("device", nil)
-			return d, "here", err
-		},
-		"rdmatcp": func() (verbs.Device, string, error) {
-			d, err := rdmatcp.Open(nil)
-			return d, "127.0.0.1:0", err
-		},
-		"iwarp": func() (verbs.Device, string, error) {
-			d, err := iwarp.Open(nil)
-			return d, "127.0.0.1:0", err
-		},
-	} {
+	for name, over := range overRDMA {
 		for version, suffix := range map[int]string{1: "", 2: " version 2"} {
 			t.Run(name+suffix, func(t *testing.T) {
-				c := pairs.OverRDMA([]int{version}, func(t *testing.T) (verbs.Device, verbs.Device, string) {
-					d, addr, err := open()
-					if err != nil {
-						t.Fatal(err)
-					}
-					closes(t, d)
-					return d, d, addr
-				})
+				c := over([]int{version})
 				c.Calls, c.Few = calls, testing.Short()
-				if name == "mem" {
-					c.Around = inBubble
-				}
 				pairs.Run(t, c)
 			})
 		}
 	}
 }
 
+// With host authentication, whose limits and times have rows, too.
+func TestDefaultsFitWithHostAuth(t *testing.T) {
+	hosts := rdmaiotest.NewHosts(t)
+	c := overRDMA["rdmatcp"]([]int{2})
+	ends := c.New
+	c.New = func() pairs.Ends {
+		e := ends()
+		for config, key := range map[any]pubkey.Config{e.Client[1]: hosts.ClientKey(), e.Server[0]: hosts.ServerKey()} {
+			config.(*rdmaio.Config).HostAuth = rdmaio.HostAuth{Mode: rdmaio.HostAuthRequired, Method: rdmaiotest.Method(t, key)}
+		}
+		return e
+	}
+	c.Calls, c.Few = 30, testing.Short()
+	pairs.Run(t, c)
+}
+
+// With TLS, whose limits and times have rows, too.
+func TestDefaultsFitOverTLS(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	pairs.Run(t, pairs.Carrier{
+		New: func() pairs.Ends {
+			e := overTCP()
+			for _, config := range []any{e.Client[1], e.Server[0]} {
+				config.(*tcp.Config).TLS = tcp.TLS{Mode: tcp.TLSRequired, Config: a.Config()}
+			}
+			return e
+		},
+		Calls: 100, Few: testing.Short(), Open: openTCP,
+	})
+}
+
+// A client of eight connections, and a server that has a place for one: no connection takes the
+// place of another that is at work, and the Calls go over the one that there is.
+func TestSeveralConnectionsFitAFullServer(t *testing.T) {
+	t.Run("tcp", func(t *testing.T) {
+		pairs.Run(t, pairs.Carrier{New: func() pairs.Ends {
+			e := overTCP()
+			e.Client[0].(*tcp.ClientConfig).Connections, e.Server[0].(*tcp.Config).MaxConns = 8, 1
+			return e
+		}, Calls: calls, Few: true, Skip: []string{"tcp.ClientConfig.Connections", "tcp.Config.MaxConns"}, Open: func(t *testing.T, e pairs.Ends, h, reverse oncrpc.Handler) (oncrpc.Carrier, func() pairs.Counts) {
+			c, counts := openTCP(t, e, h, reverse)
+			// Over TCP a connection that is rejected counts as lost.
+			return c, func() pairs.Counts { return pairs.Counts{Again: counts().Again} }
+		}})
+	})
+	for name, over := range overRDMA {
+		t.Run(name, func(t *testing.T) {
+			c := over([]int{1, 2})
+			ends := c.New
+			c.New = func() pairs.Ends {
+				e := ends()
+				e.Client[0].(*rdmaio.ClientConfig).Connections, e.Server[0].(*rdmaio.Config).MaxConns = 8, 1
+				return e
+			}
+			c.Calls, c.Few, c.Skip = calls, true, []string{"rdmaio.ClientConfig.Connections", "rdmaio.Config.MaxConns"}
+			pairs.Run(t, c)
+		})
+	}
+}
+
 // A row without values, and a field without a row, are found.
 func TestRowsAndFieldsAreTheSame(t *testing.T) {
-	known := pairs.Names(new(tcp.Config), new(tcp.ClientConfig), new(udp.Config), new(rdmaio.Config), new(rdmaio.ClientConfig), new(replycache.Config))
+	known := pairs.Names(new(tcp.Config), new(tcp.ClientConfig), new(udp.Config), new(rdmaio.Config), new(rdmaio.ClientConfig), new(replycache.Config),
+		new(verbsmem.Config), new(rdmatcp.Config), new(iwarp.Config), new(ibverbs.Config))
 	for name := range pairs.Values() {
 		if !known[name] {
 			t.Errorf("%s is not a number or a time in a Config", name)

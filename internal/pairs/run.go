@@ -12,6 +12,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 // Ends are the Configs of both ends: pointers to structs with defaults, which a row changes in one
@@ -102,22 +103,31 @@ type field struct {
 	values []int64
 }
 
-// fields returns the numbers and times in Configs.
+// fields returns the numbers and times in Configs, and in the structs that they have by value.
 func fields(configs ...any) (all []field) {
 	values := Values()
-	for i, c := range configs {
-		typ := reflect.TypeOf(c).Elem()
+	var add func(config int, typ reflect.Type, prefix string, index []int)
+	add = func(config int, typ reflect.Type, prefix string, index []int) {
 		for _, f := range reflect.VisibleFields(typ) {
-			if f.Type.Kind() == reflect.Int || f.Type.Kind() == reflect.Int64 {
-				name := typ.String() + "." + f.Name
-				all = append(all, field{i, name, f.Index, values[name]})
+			name, at := prefix+"."+f.Name, slices.Concat(index, f.Index)
+			switch {
+			case f.Type == reflect.TypeFor[tcp.TLSMode](): // no number
+			case f.Type.Kind() == reflect.Int, f.Type.Kind() == reflect.Int64:
+				all = append(all, field{config, name, at, values[name]})
+			case f.Type.Kind() == reflect.Struct && f.IsExported():
+				add(config, f.Type, name, at)
 			}
 		}
+	}
+	for i, c := range configs {
+		typ := reflect.TypeOf(c).Elem()
+		add(i, typ, typ.String(), nil)
 	}
 	return all
 }
 
-// Names returns the names of the numbers and times in Configs, as Values has them.
+// Names returns the names of the numbers and times in Configs, as Values has them, and in the
+// structs within.
 func Names(configs ...any) map[string]bool {
 	names := make(map[string]bool)
 	for _, f := range fields(configs...) {

@@ -12,8 +12,12 @@ import (
 // The limits and times of both ends fit together over this provider, too.
 func TestDefaultsFit(t *testing.T) {
 	for _, tr := range []abi.Transport{abi.TransportIB, abi.TransportIWARP} {
-		c := pairs.OverRDMA([]int{1}, func(t *testing.T) (verbs.Device, verbs.Device, string) {
-			f := openFakeDevices(t, fakelib.DeviceOptions{Transport: tr}, Config{}, itself)
+		c := pairs.OverRDMA([]int{1}, func(t *testing.T, client, server *Config) (verbs.Device, verbs.Device, string) {
+			both := *client // the devices of the fake have one Config
+			if *server != (Config{}) {
+				both = *server
+			}
+			f := openFakeDevices(t, fakelib.DeviceOptions{Transport: tr}, both, itself)
 			return f.c, f.s, "127.0.0.2:0"
 		})
 		c.Calls, c.Few = 100, testing.Short()
