@@ -24,13 +24,15 @@ type Range struct {
 // Offer registers n random bytes. They are deregistered at the end of the test.
 func (p *Peer) Offer(n int, access verbs.Access) *Offer {
 	p.t.Helper()
-	o := &Offer{Data: make([]byte, n)}
+	o := new(Offer)
+	var err error
+	o.Data, err = p.pd.Alloc(n)
+	p.must(err)
 	r := rand.New(rand.NewPCG(uint64(n), 99))
 	for i := range o.Data {
 		o.Data[i] = byte(r.Uint32())
 	}
 	o.was = append([]byte(nil), o.Data...)
-	var err error
 	o.MemoryRegion, err = p.pd.RegisterMemory(o.Data, access)
 	p.must(err)
 	if p.exempt != nil {
@@ -38,7 +40,7 @@ func (p *Peer) Offer(n int, access verbs.Access) *Offer {
 	}
 	p.t.Cleanup(func() {
 		// Disconnecting first ends the accesses in progress.
-		for _, end := range []func() error{p.QP.Disconnect, o.Deregister} {
+		for _, end := range []func() error{p.QP.Disconnect, o.Deregister, func() error { return p.pd.Free(o.Data) }} {
 			if err := end(); err != nil {
 				p.t.Error(err)
 			}

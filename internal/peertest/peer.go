@@ -78,14 +78,15 @@ func NewSized(t testing.TB, dev verbs.Device, recvs, size int) *Peer {
 	if p.exempt != nil {
 		p.exempt.ExemptQP(p.QP.Num())
 	}
-	p.Mem = make([]byte, (recvs+1)*size)
+	p.Mem, err = p.pd.Alloc((recvs + 1) * size)
+	p.must(err)
 	p.MR, err = p.pd.RegisterMemory(p.Mem, verbs.AccessLocalWrite)
 	p.must(err)
 	for i := range recvs {
 		p.recv(uint64(i))
 	}
 	t.Cleanup(func() {
-		for _, end := range []func() error{p.QP.Close, p.MR.Deregister, p.cq.Close, p.pd.Close} {
+		for _, end := range []func() error{p.QP.Close, p.MR.Deregister, func() error { return p.pd.Free(p.Mem) }, p.cq.Close, p.pd.Close} {
 			if err := end(); err != nil {
 				t.Error(err)
 			}

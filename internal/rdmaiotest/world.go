@@ -44,6 +44,10 @@ type Options struct {
 	TCP *rdmatcp.Config
 	// IWARP, if not nil, selects iWARP over loopback TCP with this configuration.
 	IWARP *iwarp.Config
+	// Open, if not nil, opens the devices "client" and "server" of another provider, whose server
+	// listens on Addr.
+	Open func(name string) (verbs.Device, error)
+	Addr string
 	// Strict selects memory with the manners of hardware (mem.Config.Strict), by this seed.
 	Strict uint64
 	// Wrap, if not nil, wraps the devices "client" and "server" below the trace.
@@ -89,6 +93,8 @@ func NewWith(t testing.TB, o Options) *World {
 		return d, err
 	}
 	switch {
+	case o.Open != nil:
+		w.ListenAddr, w.Addr, open = o.Addr, "", o.Open
 	case o.TCP != nil:
 		w.ListenAddr, w.Addr = "127.0.0.1:0", ""
 		open = func(name string) (verbs.Device, error) {
