@@ -3,6 +3,9 @@ package main
 // version2Tests look at version 2 in the engine, nearest first.
 var version2Tests = []string{"rdmaio/internal/engine", "rdmaio/internal/sim"}
 
+// advertisedTests use what a server advertises.
+var advertisedTests = []string{"rdmaio/internal/test/version2"}
+
 // credit2Tests look at its credits.
 var credit2Tests = []string{"rdmaio/internal/credit", "rdmaio/internal/engine", "rdmaio/internal/sim"}
 
@@ -17,6 +20,13 @@ const (
 
 // version2Mutants are in the engine's version 2, and in its credits.
 var version2Mutants = []mutant{
+	// What is advertised.
+	{"the sizes of properties change places", "rdmaio/settings.go", "MaxSend: uint32(s.InlineSend), ReceiveSize: uint32(s.InlineRecv),", "MaxSend: uint32(s.InlineRecv), ReceiveSize: uint32(s.InlineSend),", advertisedTests},
+	{"one segment more than taken is advertised", "rdmaio/settings.go", "Segments: uint32(min(s.MaxSegments, math.MaxInt32)),", "Segments: uint32(min(s.MaxSegments+1, math.MaxInt32)),", advertisedTests},
+	{"a server advertises reverse Calls without chunks", "rdmaio/settings.go", "s.ReverseChunks:\n\t\tp.Reverse = v2.ReverseGeneral", "s.ReverseChunks:\n\t\tp.Reverse = v2.ReverseInline", advertisedTests},
+	{"segments are advertised shorter than they are taken", "rdmaio/settings.go", "SegmentSize: math.MaxInt32, Segments", "SegmentSize: 1 << 20, Segments", advertisedTests},
+	{"a message over credit is taken", credit2File, "\tdefault:\n\t\treturn false\n\t}\n\treturn true", "\tdefault:\n\t\treturn c != Grant\n\t}\n\treturn true", advertisedTests},
+
 	// The version.
 	{"Calls go before there is a version", pumpFile, "!inside && e.negotiation.state == versionFixed && rq.ready()", "!inside && rq.ready()", version2Tests},
 	{"ERR_VERS with the version refused is followed", negotiateFile, "v != n.version && low <= k && k <= high && v.Properties() == nil {", "low <= k && k <= high {", version2Tests},
