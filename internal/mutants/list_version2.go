@@ -20,7 +20,7 @@ const (
 
 // version2Mutants are in the engine's version 2, and in its credits.
 var version2Mutants = []mutant{
-	// What is advertised.
+	// Advertised values.
 	{"the sizes of properties change places", "rdmaio/settings.go", "MaxSend: uint32(s.InlineSend), ReceiveSize: uint32(s.InlineRecv),", "MaxSend: uint32(s.InlineRecv), ReceiveSize: uint32(s.InlineSend),", advertisedTests},
 	{"one segment more than taken is advertised", "rdmaio/settings.go", "Segments: uint32(min(s.MaxSegments, math.MaxInt32)),", "Segments: uint32(min(s.MaxSegments+1, math.MaxInt32)),", advertisedTests},
 	{"a server advertises reverse Calls without chunks", "rdmaio/settings.go", "s.ReverseChunks:\n\t\tp.Reverse = v2.ReverseGeneral", "s.ReverseChunks:\n\t\tp.Reverse = v2.ReverseInline", advertisedTests},
