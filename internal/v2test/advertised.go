@@ -184,7 +184,10 @@ func RefusesMore(t *testing.T, each Worlds) {
 		each(t, name, func(t *testing.T, w *rdmaiotest.World) {
 			hold := make(chan struct{})
 			w.Serve(&rpctest.App{Reply: func(*rdmaio.Request) bool {
-				<-hold
+				select {
+				case <-hold:
+				case <-t.Context().Done():
+				}
 				return false
 			}}, Config(rdmaio.Config{Credits: 3, ReverseCredits: -1}))
 			p := RawClient(t, w, peer2.Config{Ceiling: 64, Size: 8192})
@@ -194,6 +197,53 @@ func RefusesMore(t *testing.T, each Worlds) {
 			more(p, int(size), p.Book.Out)
 			p.Ends()
 			close(hold)
+		})
+	}
+}
+
+// TakesAdvertisedBack checks that a client takes as many messages of a server as its first message
+// grants, all of them reverse Calls, in messages as long as it says, and refuses one more.
+func TakesAdvertisedBack(t *testing.T, each Worlds) {
+	t.Helper()
+	for name, more := range map[string]bool{"as many reverse Calls as credits": false, "one more": true} {
+		each(t, name, func(t *testing.T, w *rdmaiotest.World) {
+			const n = 5 // credits: the properties take one, which a Grant gives back
+			hold := make(chan struct{})
+			app := &rpctest.App{Reply: func(*rdmaio.Request) bool {
+				select {
+				case <-hold:
+				case <-t.Context().Done():
+				}
+				return false
+			}}
+			p, done := DialPeer(t, w, peer2.Config{Ceiling: 16}, Config(rdmaio.Config{
+				Versions: []int{2}, Credits: 3, ReverseCredits: 2, ReverseHandler: app, InlineRecv: 8192, InlineSend: 4096,
+			}))
+			offer := p.Next()
+			size, _ := offer.Value(peer2.ReceiveSize)
+			longest, _ := offer.Value(peer2.SendSize)
+			if level, _ := offer.Value(peer2.Reverse); level != 1 || size != 8192 || longest != 4096 || p.Book.Out != n {
+				t.Errorf("%v, %d credits; want reverse Calls of one message, 8192 and 4096 bytes, 5 credits", offer, p.Book.Out)
+			}
+			p.Send(peer2.Props(offer.XID, peer2.Prop(peer2.SendSize, size)))
+			Connected(t, done)
+			for xid := range uint32(n) {
+				m := peer2.Call(xid, nil)
+				m.Payload = rpctest.CallBytes(xid, int(size)-len(m.Bytes()))
+				p.SendWith(m, p.Ceiling, 0)
+			}
+			if more {
+				p.Force(peer2.Call(99, rpctest.CallBytes(99, 40)), p.Ceiling, 0)
+				p.Ends()
+				close(hold)
+				return
+			}
+			close(hold)
+			for range n {
+				if m := p.Next(); !m.IsReply() {
+					t.Errorf("one of %d reverse Calls for as many credits: %v", n, m)
+				}
+			}
 		})
 	}
 }

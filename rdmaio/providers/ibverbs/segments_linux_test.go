@@ -35,6 +35,10 @@ func TestAdvertisedValuesAreTaken(t *testing.T) { v2test.TakesAdvertised(t, over
 // connection (R170, R172, R215).
 func TestMoreThanAdvertisedIsRefused(t *testing.T) { v2test.RefusesMore(t, overFake) }
 
+// A client takes as many messages as it grants, as long as it says, and refuses one more (R167,
+// R170, R215, R218).
+func TestAdvertisedValuesOfClientsAreTaken(t *testing.T) { v2test.TakesAdvertisedBack(t, overFake) }
+
 // overFake runs a test over the library in Go, with each kind of transport.
 func overFake(t *testing.T, name string, test func(t *testing.T, w *rdmaiotest.World)) {
 	for kind, tr := range map[string]abi.Transport{"IB": abi.TransportIB, "iWARP": abi.TransportIWARP} {
