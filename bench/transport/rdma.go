@@ -170,3 +170,27 @@ func (c *client) Close() error {
 	}
 	return errors.Join(err, c.conn.Close())
 }
+
+// starter returns a function that begins the call of a slot.
+func (c *client) starter() func(slot int, done func(error)) error {
+	type slot struct {
+		done  func(error)
+		ended func(*oncrpc.Reply, error)
+	}
+	slots := make([]slot, len(c.calls))
+	for i := range slots {
+		s := &slots[i]
+		s.ended = func(r *oncrpc.Reply, err error) {
+			if want := replyHead + c.size; err == nil && len(r.Message) != want {
+				err = fmt.Errorf("found a reply of %d bytes, expected %d", len(r.Message), want)
+			}
+			s.done(err)
+		}
+	}
+	return func(n int, done func(error)) error {
+		call, s := &c.calls[n], &slots[n]
+		binary.BigEndian.PutUint32(call.Inline, c.xids.Add(1))
+		s.done = done
+		return oncrpc.Submit(context.Background(), c.conn, call, s.ended)
+	}
+}

@@ -52,6 +52,31 @@ func (c *stubClient) call(int) error {
 	return nil
 }
 
+// starter returns a function that begins the call of a slot.
+func (c *stubClient) starter(depth int) func(slot int, done func(error)) error {
+	type slot struct {
+		args, res echo.Message
+		done      func(error)
+		ended     func(error)
+	}
+	slots := make([]slot, depth)
+	for i := range slots {
+		s := &slots[i]
+		s.args.Data = c.body
+		s.ended = func(err error) {
+			if err == nil && !bytes.Equal(s.res.Data, c.body) {
+				err = errDiffers
+			}
+			s.done(err)
+		}
+	}
+	return func(n int, done func(error)) error {
+		s := &slots[n]
+		s.done = done
+		return c.calls.Submit(context.Background(), echo.ProcEcho, &s.args, &s.res, nil, s.ended)
+	}
+}
+
 // errDiffers reports that the server's data is wrong.
 var errDiffers = errors.New("the data returned differs from the data sent")
 

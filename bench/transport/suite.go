@@ -18,19 +18,21 @@ import (
 
 // Names of the systems measured, besides those of package verbs.
 const (
-	RDMATCP   = "rdmatcp"
-	RDMATCP2  = "rdmatcp/v2"
-	Continued = "rdmatcp/v2-continued"
-	IWARP     = "iwarp"
-	Several   = "rdmatcp/4-connections"
-	Stubs     = "stubs"
-	ONCRPC    = "oncrpc/tcp"
-	TCPStubs  = "stubs/tcp"
-	Mem       = "mem"
-	NetRPC    = "net/rpc"
-	GRPC      = "grpc"
-	GoNFS     = "go-nfs-client"
-	Copy      = "copy"
+	RDMATCP       = "rdmatcp"
+	RDMATCP2      = "rdmatcp/v2"
+	Continued     = "rdmatcp/v2-continued"
+	IWARP         = "iwarp"
+	Several       = "rdmatcp/4-connections"
+	Stubs         = "stubs"
+	ONCRPC        = "oncrpc/tcp"
+	ONCRPCAsync   = "oncrpc/tcp/async"
+	TCPStubs      = "stubs/tcp"
+	TCPStubsAsync = "stubs/tcp/async"
+	Mem           = "mem"
+	NetRPC        = "net/rpc"
+	GRPC          = "grpc"
+	GoNFS         = "go-nfs-client"
+	Copy          = "copy"
 )
 
 // Result is one row of figures, medians of the rounds.
@@ -202,6 +204,11 @@ func calling(depth int, call func(int) error) *watched {
 	return &watched{run: l.run, load: l}
 }
 
+// submitting returns the Run for calls that need no goroutine each.
+func submitting(depth int, start func(slot int, done func(error)) error) *watched {
+	return &watched{run: newChains(depth, start).run}
+}
+
 // each adds a case for each operation and load.
 func (s *suite) each(name string, ops []string, shapes []bench.Shape, dial func(op string, shape bench.Shape) (*watched, io.Closer, error)) error {
 	for _, shape := range shapes {
@@ -246,6 +253,13 @@ func (s *suite) openTCP() error {
 		s.each(bench.TCP, callOnly, calls[:1], plain),
 		s.each(bench.TCP, writeOnly, bulk, plain),
 		s.each(bench.Framed, callOnly, calls, framed(bench.Framed)),
+		s.each(bench.FramedAsync, callOnly, calls, func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+			c, err := bench.DialFramedAsync(addr, shape)
+			if err != nil {
+				return nil, nil, err
+			}
+			return &watched{run: c.Run}, c, nil
+		}),
 		s.each(bench.FramedGo, callOnly, calls, framed(bench.FramedGo)),
 		s.each(bench.Framed, writeOnly, bulk, framed(bench.Framed)),
 		s.each(bench.Segments, writeOnly, bulk, framed(bench.Segments)),
@@ -290,7 +304,22 @@ func (s *suite) openONCRPC() error {
 	}
 	return errors.Join(
 		s.each(ONCRPC, callOnly, calls, dial), s.each(ONCRPC, bothWays, bulk, dial),
-		s.each(TCPStubs, callOnly, calls, stubs), s.each(GoNFS, callOnly, calls, gonfs),
+		s.each(ONCRPCAsync, callOnly, calls, func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+			c, err := dialTCP(s.ctx, addr, op, shape)
+			if err != nil {
+				return nil, nil, err
+			}
+			return submitting(shape.Depth, c.starter()), c, nil
+		}),
+		s.each(TCPStubs, callOnly, calls, stubs),
+		s.each(TCPStubsAsync, callOnly, calls, func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+			c, err := dialTCPStubs(s.ctx, addr, shape)
+			if err != nil {
+				return nil, nil, err
+			}
+			return submitting(shape.Depth, c.starter(shape.Depth)), c, nil
+		}),
+		s.each(GoNFS, callOnly, calls, gonfs),
 	)
 }
 

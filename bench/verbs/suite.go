@@ -19,12 +19,13 @@ type Run = func(n int) (time.Duration, error)
 
 // Names of the systems measured, besides the networked providers.
 const (
-	TCP      = "tcp"
-	Framed   = "framed"
-	FramedGo = "framed-go"
-	Segments = "segments"
-	Floor    = "floor"
-	Mem      = "mem"
+	TCP         = "tcp"
+	Framed      = "framed"
+	FramedGo    = "framed-go"
+	FramedAsync = "framed-async"
+	Segments    = "segments"
+	Floor       = "floor"
+	Mem         = "mem"
 )
 
 // Operations.

@@ -1,0 +1,61 @@
+package transport
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// chains makes calls, depth at a time. Each is begun where the one before it is completed, so that
+// there are no goroutines. It records no times of single calls: to look at the clock twice takes a
+// part of a call.
+type chains struct {
+	start func(slot int, done func(error)) error
+	dones []func(error) // by slot
+
+	left atomic.Int64 // calls to begin
+	open atomic.Int64 // slots
+	over chan struct{}
+
+	mu  sync.Mutex
+	err error
+}
+
+func newChains(depth int, start func(slot int, done func(error)) error) *chains {
+	l := &chains{start: start, over: make(chan struct{}, 1)}
+	for slot := range depth {
+		l.dones = append(l.dones, func(err error) { l.next(slot, err) })
+	}
+	return l
+}
+
+// next begins the next call of a slot whose last one was completed with err.
+func (l *chains) next(slot int, err error) {
+	if err == nil && l.left.Add(-1) >= 0 {
+		if err = l.start(slot, l.dones[slot]); err == nil {
+			return
+		}
+	}
+	if err != nil {
+		l.mu.Lock()
+		l.err = errors.Join(l.err, err)
+		l.mu.Unlock()
+		l.left.Store(0)
+	}
+	if l.open.Add(-1) == 0 {
+		l.over <- struct{}{}
+	}
+}
+
+// run makes n calls.
+func (l *chains) run(n int) (time.Duration, error) {
+	l.left.Store(int64(n))
+	l.open.Store(int64(len(l.dones)))
+	began := time.Now()
+	for slot := range l.dones {
+		l.next(slot, nil)
+	}
+	<-l.over
+	return time.Since(began), l.err
+}
