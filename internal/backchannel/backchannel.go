@@ -64,6 +64,16 @@ func (b *Conns[C]) latest() (c C, ok bool) {
 	return c, false
 }
 
+// TryAcquire is Acquire without a wait.
+func (b *Conns[C]) TryAcquire() (c C, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return c, false
+	}
+	return b.latest()
+}
+
 // Close makes Acquire fail with oncrpc.ErrClosed.
 func (b *Conns[C]) Close() {
 	b.mu.Lock()

@@ -57,6 +57,7 @@ var mutants = slices.Concat(
 	planMutants,
 	amendMutants,
 	callMutants,
+	submitMutants,
 	v2Mutants,
 	version2Mutants,
 	nfsMutants,

@@ -82,13 +82,7 @@ func New[C Conn](cfg Config[C]) *Pool[C] {
 // have one. again says that the Call was on a connection that was lost.
 func (p *Pool[C]) Acquire(ctx context.Context, again bool) (C, error) {
 	p.mu.Lock()
-	conn, crowded, ok := p.machine.Take()
-	switch {
-	case ok && !crowded:
-		p.mu.Unlock()
-		return conn, nil
-	case ok:
-		p.finish(&machine.Event[C]{Kind: machine.Crowded})
+	if conn, ok := p.take(); ok {
 		return conn, nil
 	}
 	call := &machine.Call[C]{Again: again, Over: make(chan struct{})}
@@ -100,6 +94,28 @@ func (p *Pool[C]) Acquire(ctx context.Context, again bool) (C, error) {
 		<-call.Over // closed by now
 	}
 	return call.Conn, call.Err
+}
+
+// TryAcquire is Acquire without a wait.
+func (p *Pool[C]) TryAcquire() (conn C, ok bool) {
+	p.mu.Lock()
+	if conn, ok = p.take(); !ok {
+		p.mu.Unlock()
+	}
+	return conn, ok
+}
+
+// take returns a connection that is up and has room. p.mu must be held; if there is one, take
+// unlocks it.
+func (p *Pool[C]) take() (conn C, ok bool) {
+	conn, crowded, ok := p.machine.Take()
+	switch {
+	case ok && crowded:
+		p.finish(&machine.Event[C]{Kind: machine.Crowded})
+	case ok:
+		p.mu.Unlock()
+	}
+	return conn, ok
 }
 
 // Release takes back a connection that a Call used.

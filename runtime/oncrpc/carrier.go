@@ -108,6 +108,11 @@ type Call struct {
 	// does not fit.
 	Idempotent bool
 
+	// Deadline is the time at which a Call that was submitted (Submitter) fails with
+	// context.DeadlineExceeded, if it has no reply. If zero, only its context limits its time. It
+	// costs less than a context with a deadline for each Call. Carrier.Call ignores it.
+	Deadline time.Time
+
 	// Renew returns the message for a further transmission of the Call, with the same XID. A
 	// Carrier that sends the Call again calls it and replaces Message, whose memory it no longer
 	// uses. If it fails, the Call fails with its error. If nil, the Call is sent again as it is.

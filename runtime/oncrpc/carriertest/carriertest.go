@@ -29,8 +29,23 @@ func Run(t *testing.T, open Open) {
 		"Cancelled": testCancelled, "NotSent": testNotSent, "XIDInUse": testXIDInUse, "Ended": testEnded,
 		"Answers": testAnswers, "Drop": testDrop, "Panic": testPanic, "Goexit": testGoexit, "Later": testLater, "BadReply": testBadReply,
 		"Reverse": testReverse, "ReverseEnded": testReverseEnded, "Wrapped": testWrapped, "Serve": testServe, "Peer": testPeer,
+		"SubmitMany": testSubmitMany, "SubmitNext": testSubmitNext, "SubmitGiveUp": testSubmitGiveUp, "SubmitLost": testSubmitLost, "SubmitPanic": testSubmitPanic,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+	if testing.Short() {
+		return
+	}
+	// All Calls of the client are submitted.
+	for name, test := range map[string]func(*testing.T, Open){
+		"Messages": testMessages, "Order": testOrder, "Slow": testSlow, "Concurrent": testConcurrent,
+		"Cancelled": testCancelled, "NotSent": testNotSent, "XIDInUse": testXIDInUse, "Ended": testEnded, "Reverse": testReverse,
+	} {
+		t.Run("Submitted/"+name, func(t *testing.T) {
+			test(t, func(t *testing.T, server, client oncrpc.Handler) Conn {
+				return submitted{open(t, server, client), t}
+			})
+		})
 	}
 }
 

@@ -75,6 +75,10 @@ type Options struct {
 
 	// Cred is the credential of this call. If nil, the default is ClientConfig.Cred.
 	Cred *oncrpc.OpaqueAuth
+
+	// Deadline is the time at which a call of Client.Submit fails with context.DeadlineExceeded. If
+	// zero, only its context limits its time. Client.Call ignores it.
+	Deadline time.Time
 }
 
 // ReplyHead is the size in bytes of an RPC reply's header if the verifier has no body (RFC 5531
@@ -123,40 +127,8 @@ func NewClient(t oncrpc.Carrier, p oncrpc.Program, cfg *ClientConfig) *Client {
 	if c.cfg.Program != 0 {
 		c.program.Number = c.cfg.Program
 	}
-	c.calls.New = func() any {
-		return &pooledCall{
-			copying: xdr.NewDecoder(nil, nil), aliasing: xdr.NewDecoder(nil, &xdr.DecoderOptions{Alias: true}),
-			buf: make([]byte, 0, 512), reply: make([]byte, 512),
-		}
-	}
+	c.calls.New = c.newPooledCall
 	return c
-}
-
-// pooledCall is the memory of one call, reused by later calls.
-type pooledCall struct {
-	enc               xdr.Encoder
-	copying, aliasing *xdr.Decoder
-	buf, reply        []byte
-	head              oncrpc.Header
-	call              oncrpc.Call
-	received          int // size of the reply
-}
-
-// keepBytes is the size of the largest buffer that is kept for a later call.
-const keepBytes = 64 << 10
-
-// release clears p and returns it to the pool.
-func (p *pooledCall) release(c *Client) {
-	if b := p.enc.Bytes(); cap(b) > cap(p.buf) && cap(b) <= keepBytes {
-		p.buf = b[:0]
-	}
-	p.enc.Reset(nil)
-	p.copying.Reset(nil)
-	p.aliasing.Reset(nil)
-	p.head = oncrpc.Header{}
-	p.received = 0
-	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply = oncrpc.Message{}, nil, nil, 0
-	c.calls.Put(p)
 }
 
 // Call calls a procedure with args and decodes its results. Either may be nil, for void; so may
@@ -209,90 +181,12 @@ func checkValues(args, results xdr.Value) error {
 
 // invoke makes one call.
 func (c *Client) invoke(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
-	var began time.Time
-	if c.cfg.Events != nil {
-		began = time.Now()
-	}
-	p := c.calls.Get().(*pooledCall)
-	defer p.release(c)
-	ran, err := c.do(ctx, p, proc, args, results, opt, most)
-	var failed *Error
-	if err != nil {
-		failed = &Error{
-			Program: c.program.Number, Version: c.program.Version, Procedure: proc, Name: c.program.Describe(proc), MayHaveRun: ran, Err: err,
-		}
-	}
-	if c.cfg.Events != nil {
-		c.cfg.Events(&Called{&c.program, proc, failed, size(p.call.Inline, p.call.Items), p.received, time.Since(began)})
-	}
-	if failed == nil {
-		return nil
-	}
-	return failed
-}
-
-// do makes the call. If it fails, ran reports whether the procedure may have run.
-func (c *Client) do(ctx context.Context, p *pooledCall, proc uint32, args, results xdr.Value, opt *Options, most int) (ran bool, err error) {
-	if err := checkValues(args, results); err != nil {
-		return false, err
-	}
-	its, cred, dec := c.traits[proc], &c.cfg.Cred, p.copying
-	p.call.ReplyBuf, p.call.MaxReply = p.reply, most
-	p.call.Idempotent = its.idempotent
-	if c.cfg.Idempotent != nil {
-		p.call.Idempotent = c.cfg.Idempotent(proc)
-	}
-	if opt != nil {
-		if len(opt.Results) > 0 && len(its.results) == 0 {
-			return false, fmt.Errorf("%w: Results has memory for %d results, but Program.Bindings makes no result of this procedure eligible: use ReplyBuf, or set Bindings", ErrOptions, len(opt.Results))
-		}
-		if p.call.Results = opt.Results; len(opt.Results) > 0 {
-			p.call.MaxReply = -1 // the long results go to opt.Results
-		}
-		if opt.ReplyBuf != nil {
-			p.call.ReplyBuf, p.call.MaxReply, dec = opt.ReplyBuf, 0, p.aliasing
-		}
-		if opt.Cred != nil {
-			cred = opt.Cred
-		}
-	}
-	xid := c.carrier.XID()
-	if err := p.encode(c, xid, proc, cred, args, its.args); err != nil {
-		return false, err
-	}
-	reply, err := c.carrier.Call(ctx, &p.call)
-	if err != nil {
-		var ce *oncrpc.CallError
-		return !errors.As(err, &ce) || ce.MayHaveRun, err
-	}
-	p.received = size(reply.Message, reply.Items)
-	if reply.Padding.Align != 0 {
-		return true, ErrPadded
-	}
-	if n := cap(reply.Message); dec == p.copying && n > len(p.reply) && n <= keepBytes {
-		p.reply = reply.Message[:n] // for a later call
-	}
-	dec.Reset(reply.Message)
-	if err := p.head.DecodeXDR(dec); err != nil {
-		return true, fmt.Errorf("header of the reply: %w", err)
-	}
-	if err := oncrpc.CheckReply(&p.head, xid); err != nil {
-		return errors.Is(err, oncrpc.ErrSystem), c.explain(err, cred, xid)
-	}
-	if err := c.cfg.CheckVerf(cred, &p.head.Body.Reply.Accepted.Verf); err != nil {
-		return true, err
-	}
-	dec.ReinsertInOrder(its.results, reply.Items)
-	if results != nil {
-		err = results.DecodeXDR(dec)
-	}
+	p := c.newCall(proc, results)
+	ran, err := false, p.prepare(args, opt, most)
 	if err == nil {
-		err = dec.Done()
+		ran, err = p.conclude(c.carrier.Call(ctx, &p.call))
 	}
-	if err != nil {
-		return true, fmt.Errorf("results: %w", err)
-	}
-	return true, nil
+	return p.over(ran, err)
 }
 
 // explain adds what a caller needs to know about a refusal: the XID of a call whose reason is in
@@ -343,23 +237,4 @@ func (c *Client) maxReply(results xdr.Value) int {
 // bounded returns the oncrpc.Call.MaxReply for results of at most size bytes.
 func (c *Client) bounded(size uint64) int {
 	return int(min(int64(c.maxBounded), int64(min(size, math.MaxInt32))+largestHead))
-}
-
-// encode encodes the message of a call into p.call.
-func (p *pooledCall) encode(c *Client, xid, proc uint32, cred *oncrpc.OpaqueAuth, args xdr.Value, sites []xdr.Site) error {
-	p.head = oncrpc.Header{XID: xid}
-	p.head.Body.Type = oncrpc.MsgCall
-	p.head.Body.Call = oncrpc.CallBody{RPCVers: oncrpc.Version, Prog: c.program.Number, Vers: c.program.Version, Proc: proc, Cred: *cred}
-	p.enc.Reset(p.buf[:0])
-	if err := p.head.EncodeXDR(&p.enc); err != nil {
-		return fmt.Errorf("header of the call: %w", err)
-	}
-	p.enc.Reduce(xdr.Reduction{Sites: sites}, uint64(p.enc.Len()))
-	if args != nil {
-		if err := args.EncodeXDR(&p.enc); err != nil {
-			return fmt.Errorf("arguments: %w", err)
-		}
-	}
-	p.call.Message = oncrpc.Message{Inline: p.enc.Bytes(), Items: p.enc.Items()}
-	return nil
 }

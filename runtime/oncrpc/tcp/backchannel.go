@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/backchannel"
@@ -27,10 +26,9 @@ type BackchannelConfig struct {
 // The upper layer knows which connections belong to a client, and passes them to Bind. All methods
 // are safe for concurrent use.
 type Backchannel struct {
-	bound  *backchannel.Conns[*Conn]
-	losses int
-	xids   oncrpc.XIDs
-	again  atomic.Uint64
+	bound   *backchannel.Conns[*Conn]
+	xids    oncrpc.XIDs
+	retrier *retrier
 }
 
 // NewBackchannel returns a Backchannel without a connection. cfg may be nil.
@@ -39,10 +37,12 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 	if cfg != nil {
 		set = *cfg
 	}
-	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait), losses: 4}
+	losses := 4
 	if set.Retransmits != 0 {
-		b.losses = max(set.Retransmits, 0)
+		losses = max(set.Retransmits, 0)
 	}
+	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait)}
+	b.retrier = newRetrier(b, losses)
 	b.xids.Seed()
 	return b
 }
@@ -57,12 +57,18 @@ func (b *Backchannel) Bind(c *Conn) { b.bound.Bind(c) }
 func (b *Backchannel) XID() uint32 { return b.xids.Next() }
 
 // Retransmissions returns the number of times that Calls were sent again on a further connection.
-func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
+func (b *Backchannel) Retransmissions() uint64 { return b.retrier.again.Load() }
 
 // Call makes a reverse RPC as Conn.Call does. The error is a *oncrpc.CallError. It wraps
 // oncrpc.ErrNoClient if there was no connection for BackchannelConfig.Wait, or until ctx ended.
 func (b *Backchannel) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	return retry(ctx, call, b, b.losses, &b.again)
+	return b.retrier.call(ctx, call)
+}
+
+// Submit implements oncrpc.Submitter. The rules of Call apply. A Call that waits for a connection,
+// or is sent again, has a goroutine, on which done then runs.
+func (b *Backchannel) Submit(ctx context.Context, call *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
+	return b.retrier.submit(ctx, call, done)
 }
 
 // Close makes Calls that wait for a connection, and further Calls, fail with oncrpc.ErrClosed. It
@@ -73,6 +79,9 @@ func (b *Backchannel) Close() { b.bound.Close() }
 func (b *Backchannel) acquire(ctx context.Context, _ bool) (*Conn, error) {
 	return b.bound.Acquire(ctx)
 }
+
+// tryAcquire implements source.
+func (b *Backchannel) tryAcquire() (*Conn, bool) { return b.bound.TryAcquire() }
 
 // release implements source.
 func (*Backchannel) release(*Conn) {}

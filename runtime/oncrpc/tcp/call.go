@@ -7,103 +7,130 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/rpcrdma/rpcrdma/internal/inflight"
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// pending is a Call in progress.
+// pending is a Call in flight.
 type pending struct {
-	out   message
-	call  *oncrpc.Call
-	over  bool          // there is a reply, or err
-	ended bool          // done has its value
-	sent  bool          // the peer may have received the Call, or a part of it
-	err   error         // nil: the reply is in call
-	done  chan struct{} // has room for one
+	caller     *caller
+	out        message
+	call       *oncrpc.Call
+	waits      bool                       // for a place: it is in caller.line
+	over       bool                       // there is a reply, or err
+	ended      bool                       // done has its value, or it was put into caller.finished
+	sent       bool                       // the peer may have received the Call, or a part of it
+	err        error                      // nil: the reply is in call
+	done       chan struct{}              // has room for one; of a Call that blocks
+	finished   func(*oncrpc.Reply, error) // of one that was submitted; nil: it blocks
+	prev, next *pending                   // in a pendings
+	ctx        inflight.Watched[pending]
+	due        inflight.Due[pending]
 }
 
-// caller makes Calls on a connection. The connection's mu guards calls, abandoned and seen.
+// newPending returns a pending for caller.pool.
+func (c *caller) newPending() any {
+	p := &pending{caller: c, done: make(chan struct{}, 1)}
+	p.out.call = p
+	return p
+}
+
+// caller makes Calls on a connection. The connection's mu guards what follows pool.
 //
-//	Call ──> slot ──> calls ──┬── reply ───────────────────────────> returns
-//	                          └── abandon: the context is done ──> abandoned, until a reply comes
+//	begin ──> waiting ──> a place ──> sent ──┬── reply ──────────────────────────────┐
+//	             │                           ├── end: the connection is down ────────┤
+//	             │                           └── abandon: context, deadline ─────────┤
+//	             │                                  └──> abandoned, until a reply    │
+//	             └── end ──> over <──────────────────────────────────────────────────┘
+//
+// A Call that is over wakes its caller, or goes to finished. Whatever ends Calls calls deliver
+// afterwards without the lock, or is followed by the goroutine that reads, which does.
 type caller struct {
 	conn      *Conn
-	ready     atomic.Bool   // this side may make Calls
-	slots     chan struct{} // has an element for each Call in progress
-	pendings  sync.Pool     // of *pending; its own, for the channels of testing/synctest
+	ready     atomic.Bool // this side may make Calls
+	pool      sync.Pool   // of *pending; its own, for the channels of testing/synctest
 	calls     map[uint32]*pending
+	places    int      // in use, of Config.MaxCalls
+	line      pendings // those that wait for a place
+	finished  pendings // whose functions have to run
+	delivers  bool     // a goroutine runs them
+	batch     pendings // those that it runs; only that goroutine uses it
+	contexts  inflight.Contexts[pending]
+	deadlines inflight.Deadlines[pending]
 	abandoned xidSet
 	cancels   cancels
 	seen      machine.Vitals // Received counts records
 }
 
-// newPending returns a pending for caller.pendings.
-func newPending() any {
-	p := &pending{done: make(chan struct{}, 1)}
-	p.out.call = p
-	return p
-}
-
 // Call implements oncrpc.Carrier. On an accepted connection it needs AllowReverse.
 func (c *Conn) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	if call == nil {
-		return nil, &oncrpc.CallError{Err: fmt.Errorf("%w: the Call is nil", oncrpc.ErrMessage)}
-	}
-	if err := call.Check(oncrpc.MsgCall); err != nil {
-		return nil, &oncrpc.CallError{Err: err}
-	}
-	p := c.pendings.Get().(*pending)
-	p.call, p.out.Message = call, call.Message
-	err := c.exchange(ctx, p)
-	if err != nil {
-		err = &oncrpc.CallError{XID: call.XID(), MayHaveRun: p.sent, Err: err}
-	}
-	p.call, p.out.Message, p.out.state = nil, oncrpc.Message{}, idle
-	p.over, p.ended, p.sent, p.err = false, false, false, nil
-	c.pendings.Put(p)
+	p, err := c.prepare(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	return &call.Reply, nil
-}
-
-// exchange sends a Call and waits until it is over.
-func (c *caller) exchange(ctx context.Context, p *pending) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if size := p.call.Size(nil); size > math.MaxInt32 {
-		return fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
-	}
-	if !c.ready.Load() { // RFC 8167 §6 has the rule for RDMA
-		return fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them", oncrpc.ErrReverse)
-	}
-	select {
-	case c.slots <- struct{}{}:
-	default:
-		select {
-		case c.slots <- struct{}{}:
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-c.conn.ctx.Done():
-			return c.conn.Err()
-		}
-	}
-	defer func() { <-c.slots }()
-	if err := c.begin(p); err != nil {
-		return err
+	if err := c.begin(ctx, p); err != nil {
+		return nil, c.refused(p, err)
 	}
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		c.abandon(p, ctx.Err())
+		c.giveUp(p, ctx.Err())
 		<-p.done // comes at once: see interrupt
 	}
-	return p.err
+	return c.result(p)
 }
 
-// begin queues a Call.
-func (c *caller) begin(p *pending) error {
+// result returns the result of a Call that is over, and keeps its pending for a later one.
+func (c *caller) result(p *pending) (*oncrpc.Reply, error) {
+	reply, err := &p.call.Reply, error(nil)
+	if p.err != nil {
+		reply, err = nil, &oncrpc.CallError{XID: p.call.XID(), MayHaveRun: p.sent, Err: p.err}
+	}
+	c.recycle(p)
+	return reply, err
+}
+
+// prepare returns a pending for a Call.
+func (c *caller) prepare(ctx context.Context, call *oncrpc.Call) (*pending, error) {
+	err := checkCall(call)
+	if err != nil {
+		return nil, err
+	}
+	switch size := call.Size(nil); {
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	case size > math.MaxInt32:
+		err = fmt.Errorf("%w: %d bytes: a fragment has less than 2 GiB (RFC 5531 §11)", oncrpc.ErrMessage, size)
+	case !c.ready.Load(): // RFC 8167 §6 has the rule for RDMA
+		err = fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them", oncrpc.ErrReverse)
+	}
+	if err != nil {
+		return nil, &oncrpc.CallError{XID: call.XID(), Err: err}
+	}
+	p := c.pool.Get().(*pending)
+	p.call, p.out.Message = call, call.Message
+	return p, nil
+}
+
+// refused returns the error of a Call that did not begin.
+func (c *caller) refused(p *pending, why error) error {
+	xid := p.call.XID()
+	c.recycle(p)
+	return &oncrpc.CallError{XID: xid, Err: why}
+}
+
+// recycle keeps a pending for a later Call.
+func (c *caller) recycle(p *pending) {
+	p.call, p.finished, p.err = nil, nil, nil
+	p.out.Message, p.out.state = oncrpc.Message{}, idle
+	p.over, p.ended, p.sent = false, false, false
+	c.pool.Put(p)
+}
+
+// begin makes a Call wait for a place, or queues it for the writer. One that was submitted is given
+// up when ctx is done, and at its deadline.
+func (c *caller) begin(ctx context.Context, p *pending) error {
 	xid := p.call.XID()
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
@@ -120,47 +147,20 @@ func (c *caller) begin(p *pending) error {
 		c.conn.resume() // the connection must not stop reading
 	}
 	c.conn.cancels.outbox.Forget(xid) // of an earlier Call with this XID
-	c.conn.enqueue(&p.out)
-	return nil
-}
-
-// settle wakes the caller when the Call is over and its memory no longer in use. The
-// connection's mu must be held.
-func (p *pending) settle() {
-	if p.over && !p.ended && p.out.state != writing {
-		p.ended = true
-		p.done <- struct{}{}
-	}
-}
-
-// end finishes a Call without a reply. c.conn.mu must be held.
-func (c *caller) end(p *pending, why error) {
-	switch p.out.state {
-	case queued:
-		c.conn.out.queue.remove(&p.out)
-	case writing, sent:
-		p.sent = !hasNotRun(why)
-	}
-	delete(c.calls, p.call.XID())
-	p.over, p.err = true, why
-	p.settle()
-}
-
-// abandon gives up a Call whose context is done, unless the Call is over.
-func (c *caller) abandon(p *pending, why error) {
-	c.conn.mu.Lock()
-	defer c.conn.mu.Unlock()
-	if !p.over {
-		xid := p.call.XID()
-		c.end(p, why)
-		if p.sent {
-			c.abandoned.add(xid)
-			c.giveUp(xid)
+	if p.finished != nil {
+		c.contexts.Watch(ctx, p, &p.ctx)
+		if at := p.call.Deadline; !at.IsZero() {
+			c.deadlines.Add(at, p, &p.due)
 		}
 	}
-	if p.out.state == writing {
-		c.conn.out.interrupt()
+	if c.places == c.conn.set.MaxCalls {
+		p.waits = true
+		c.line.push(p)
+		return nil
 	}
+	c.places++
+	c.conn.enqueue(&p.out)
+	return nil
 }
 
 // reply completes the Call that a record answers. It reports whether the Call keeps the record's
@@ -187,33 +187,50 @@ func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
 	} else {
 		r.Message, kept = rec, true
 	}
-	delete(c.calls, xid)
-	p.over, c.seen.Replied = true, true
-	p.settle()
+	c.seen.Replied = true
+	c.conclude(p, nil)
 	return kept
 }
 
-// xidSet is a set of XIDs that forgets the oldest when there are too many.
-type xidSet struct{ recent, older map[uint32]bool }
-
-// mostAbandoned is half the number of XIDs that an xidSet can hold.
-const mostAbandoned = 4096
-
-func (s *xidSet) len() int { return len(s.recent) + len(s.older) }
-
-func (s *xidSet) has(xid uint32) bool { return s.recent[xid] || s.older[xid] }
-
-func (s *xidSet) add(xid uint32) {
-	if s.recent == nil || len(s.recent) == mostAbandoned {
-		s.recent, s.older = make(map[uint32]bool), s.recent
+// end finishes a Call without a reply. c.conn.mu must be held.
+func (c *caller) end(p *pending, why error) {
+	switch p.out.state {
+	case queued:
+		c.conn.out.queue.remove(&p.out)
+	case writing, sent:
+		p.sent = !hasNotRun(why)
 	}
-	s.recent[xid] = true
+	c.conclude(p, why)
 }
 
-// remove reports whether the XID was in the set.
-func (s *xidSet) remove(xid uint32) bool {
-	had := s.has(xid)
-	delete(s.recent, xid)
-	delete(s.older, xid)
-	return had
+// conclude completes a Call that has its reply, or fails it. c.conn.mu must be held.
+func (c *caller) conclude(p *pending, why error) {
+	delete(c.calls, p.call.XID())
+	c.contexts.Forget(&p.ctx)
+	c.deadlines.Remove(&p.due)
+	p.over, p.err = true, why
+	p.settle()
+}
+
+// abandon gives up a Call that has not come to its end, unless it is over. c.conn.mu must be held.
+func (c *caller) abandon(p *pending, why error) {
+	if !p.over {
+		xid := p.call.XID()
+		c.end(p, why)
+		if p.sent {
+			c.abandoned.add(xid)
+			c.cancelCall(xid)
+		}
+	}
+	if p.out.state == writing {
+		c.conn.out.interrupt()
+	}
+}
+
+// giveUp abandons a Call whose caller no longer waits.
+func (c *caller) giveUp(p *pending, why error) {
+	c.conn.mu.Lock()
+	c.abandon(p, why)
+	c.conn.mu.Unlock()
+	c.deliver()
 }

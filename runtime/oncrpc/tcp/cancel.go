@@ -19,8 +19,8 @@ type cancels struct {
 	got     uint64   // Stats.CanceledRequests
 }
 
-// giveUp lets the peer know that a Call was given up. c.conn.mu must be held.
-func (c *caller) giveUp(xid uint32) {
+// cancelCall lets the peer know that a Call was given up. c.conn.mu must be held.
+func (c *caller) cancelCall(xid uint32) {
 	if !c.conn.set.NoCancel {
 		c.conn.cancels.outbox.Add(xid)
 		c.tell()
@@ -37,7 +37,7 @@ func (c *caller) tell() {
 	for c.calls[xid] != nil || c.abandoned.has(xid) {
 		xid = c.conn.xids.Next()
 	}
-	p := newPending().(*pending)
+	p := c.newPending().(*pending)
 	p.call = &oncrpc.Call{Message: oncrpc.Message{Inline: o.Next(xid)}}
 	p.out.Message = p.call.Message
 	c.conn.cancels.sending = p

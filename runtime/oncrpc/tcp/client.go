@@ -150,12 +150,12 @@ func (cfg *ClientConfig) rules() machine.Rules[*Conn] {
 // when an attempt has failed, the Client is idle, and the pause delays the next Call. Close closes
 // the Client in every state. Package internal/reconnect has the rules for several connections.
 type Client struct {
-	addr  string
-	cfg   ClientConfig
-	xids  oncrpc.XIDs
-	pool  *reconnect.Pool[*Conn]
-	again atomic.Uint64
-	probe atomic.Uint64 // program and version of the last Call, for the probe for TLS
+	addr    string
+	cfg     ClientConfig
+	xids    oncrpc.XIDs
+	pool    *reconnect.Pool[*Conn]
+	retrier *retrier
+	probe   atomic.Uint64 // program and version of the last Call, for the probe for TLS
 }
 
 // ClientStats holds the counts of a Client. They only grow.
@@ -186,6 +186,7 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 		}
 	}
 	c := &Client{addr: addr, cfg: set}
+	c.retrier = newRetrier(c, set.Retransmits)
 	c.pool = reconnect.New(reconnect.Config[*Conn]{
 		Rules: set.rules(), Carrier: "tcp", Log: set.Conn.settle().Logger.With("server", addr),
 		Dial:      func(ctx context.Context) (*Conn, error) { return set.Dial(ctx, addr, c.connConfig()) },
@@ -206,13 +207,23 @@ func (c *Client) XID() uint32 { return c.xids.Next() }
 // it on any of them.
 func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
 	c.noteProgram(call)
-	return retry(ctx, call, c, c.cfg.Retransmits, &c.again)
+	return c.retrier.call(ctx, call)
+}
+
+// Submit implements oncrpc.Submitter. The rules of Call apply. A Call that waits for a connection,
+// or is sent again, has a goroutine, on which done then runs.
+func (c *Client) Submit(ctx context.Context, call *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
+	c.noteProgram(call)
+	return c.retrier.submit(ctx, call, done)
 }
 
 // acquire implements source.
 func (c *Client) acquire(ctx context.Context, again bool) (*Conn, error) {
 	return c.pool.Acquire(ctx, again)
 }
+
+// tryAcquire implements source.
+func (c *Client) tryAcquire() (*Conn, bool) { return c.pool.TryAcquire() }
 
 // release implements source.
 func (c *Client) release(conn *Conn) { c.pool.Release(conn) }
@@ -222,10 +233,14 @@ func (c *Client) Stats() ClientStats {
 	s := c.pool.Stats()
 	return ClientStats{
 		Connects: s.Connects, DialFailures: s.DialFailures, Lost: s.Lost, Stuck: s.Stuck, IdleCloses: s.IdleCloses,
-		Retransmissions: c.again.Load(), DelayedCalls: s.Delayed,
+		Retransmissions: c.retrier.again.Load(), DelayedCalls: s.Delayed,
 	}
 }
 
 // Close closes all connections as Conn.Close does and fails all Calls. The rules of Conn.Close
 // apply.
-func (c *Client) Close() error { return c.pool.Close() }
+func (c *Client) Close() error {
+	err := c.pool.Close()
+	c.retrier.wait()
+	return err
+}

@@ -50,7 +50,7 @@ type Conn struct {
 	security
 
 	mu      sync.Mutex
-	wake    sync.Cond // requests, calls, out.writes or err has changed
+	wake    sync.Cond // requests, calls, finished, out.writes or err has changed
 	err     error     // why it is down
 	stalled bool      // with MaxRequests; its reader fills the read buffer
 	probes  deadpeer.Probes
@@ -118,7 +118,7 @@ func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
 func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	deadpeer.Watch(nc, set.PeerTimeout)
 	c := &Conn{
-		set: set, shared: with, caller: caller{slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending)},
+		set: set, shared: with, caller: caller{calls: make(map[uint32]*pending)},
 		serving: serving{handler: h}, security: security{secured: hasTLS(nc)},
 		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted,
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
@@ -148,8 +148,9 @@ func (c *Conn) join() {
 	c.shared.places.Join(&c.waiting, from)
 	c.wake.L = &c.mu
 	c.caller.conn, c.serving.conn, c.security.conn, c.half.conn = c, c, c, c
-	c.pendings.New = newPending
-	c.out = writer{run: c.write, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
+	c.caller.pool.New = c.newPending
+	c.contexts.Done, c.deadlines.Due = c.endsWith, c.expire
+	c.out = writer{run: c.write, returned: c.deliver, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
 }
 
 // setStream sets the stream. TLS has the deadlines of the stream below it. Nothing may read or
@@ -157,10 +158,11 @@ func (c *Conn) join() {
 func (c *Conn) setStream(nc net.Conn) {
 	c.in.reset(nc)
 	w := &c.out
-	w.nc, w.deadline, w.vector = nc, time.Time{}, false
+	w.nc, w.deadline, w.vector, w.direct = nc, time.Time{}, false, direct{}
 	switch nc.(type) {
 	case *net.TCPConn, *net.UnixConn:
 		w.vector = true
+		w.direct.open(nc)
 	}
 	w.tls, _ = nc.(*tlsstream.Conn)
 }
@@ -183,14 +185,22 @@ func hasTLS(nc net.Conn) bool {
 func (c *Conn) read() {
 	defer c.wg.Done()
 	for {
+		buffered := c.in.whole()
+		if !buffered {
+			c.out.flush()
+		}
 		rec, err := c.in.next((*c.record)[:0])
 		*c.record = rec
+		if !buffered {
+			c.out.hold()
+		}
 		if err == nil {
 			err = c.dispatch(rec)
 		} else if over := (*passedOver)(nil); errors.As(err, &over) {
 			err = c.refuseLong(rec, over)
 		}
 		if err != nil {
+			c.out.flush()
 			if errors.Is(err, io.EOF) && ofSystem(c.out.nc) {
 				err = c.awaitWriter(err)
 			}
@@ -202,6 +212,7 @@ func (c *Conn) read() {
 		}
 	}
 	c.reserved.give()
+	c.deliver()
 }
 
 // awaitWriter waits for a write in progress. It returns the write's error if that says why the
@@ -218,7 +229,7 @@ func (c *Conn) awaitWriter(err error) error {
 		c.wake.Broadcast()
 	})
 	defer t.Stop()
-	for c.err == nil && c.out.writes && !c.switching && c.out.broken == nil && !expired {
+	for c.err == nil && c.out.busy() && !c.switching && c.out.broken == nil && !expired {
 		c.wake.Wait()
 	}
 	if deadpeer.Gone(c.out.broken) {
@@ -335,6 +346,8 @@ func (c *Conn) fail(why error) {
 	for _, p := range c.calls {
 		c.end(p, why)
 	}
+	c.contexts.Close()
+	c.deadlines.Close()
 	c.wake.Broadcast()
 	c.mu.Unlock()
 	for _, r := range unsent {
@@ -418,7 +431,7 @@ func (s *serving) unanswered() int {
 func (c *Conn) finish() {
 	c.fail(oncrpc.ErrClosed)
 	c.mu.Lock()
-	for c.requests > 0 {
+	for c.requests > 0 || c.finished.first != nil || c.delivers {
 		c.wake.Wait()
 	}
 	c.mu.Unlock()
@@ -431,7 +444,7 @@ func (c *Conn) finish() {
 func (c *Conn) drain() {
 	c.mu.Lock()
 	c.draining = true
-	for c.err == nil && !c.switching && (c.requests > 0 || c.out.writes) {
+	for c.err == nil && !c.switching && (c.requests > 0 || c.out.busy()) {
 		c.wake.Wait()
 	}
 	c.mu.Unlock()

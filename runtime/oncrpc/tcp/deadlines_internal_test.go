@@ -83,9 +83,9 @@ func TestDeadlineOfWrites(t *testing.T) {
 // A Call that was answered keeps its reply if its context is done before the caller has looked.
 func TestAnsweredCallIsNotAbandoned(t *testing.T) {
 	c := bare(settings{})
-	p := newPending().(*pending)
+	p := c.newPending().(*pending)
 	p.call, p.over = &oncrpc.Call{Message: oncrpc.Message{Inline: make([]byte, 40)}}, true
-	if c.abandon(p, errors.New("late")); p.err != nil || c.abandoned.has(0) {
+	if c.giveUp(p, errors.New("late")); p.err != nil || c.abandoned.has(0) {
 		t.Errorf("%v, abandoned: %v", p.err, c.abandoned.has(0))
 	}
 }

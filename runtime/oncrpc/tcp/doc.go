@@ -19,6 +19,18 @@
 // address may be wrong, unless ClientConfig.WaitForServer is set. Once it was connected, Calls wait
 // until it is again. ClientConfig.DialFailures is another choice for both. Each failure is logged.
 //
+// # Calls without a goroutine each
+//
+// Conn, Client and Backchannel are oncrpc.Submitters. A Call that is submitted is a record in
+// memory until its done function runs, on the goroutine that reads the connection. Calls beyond
+// Config.MaxCalls wait in their order. All that done functions submit while the replies of one read
+// are handled leaves in one write.
+//
+//	done = func(reply *oncrpc.Reply, err error) {
+//		... // use the reply
+//		err = client.Submit(ctx, call, done) // the next one
+//	}
+//
 // # Several connections
 //
 // A connection's records are read by one goroutine at each end. A Client with

@@ -67,7 +67,7 @@ func (h *halfClosed) awaitAnswers() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	h.begin()
-	for c.err == nil && (c.requests > 0 || c.out.writes) && h.awaitAnswer() == nil {
+	for c.err == nil && (c.requests > 0 || c.out.busy()) && h.awaitAnswer() == nil {
 	}
 }
 

@@ -70,6 +70,7 @@ func (c *Conn) reserve(n int, wait bool) error {
 		if !wait {
 			return ErrLimit
 		}
+		c.out.flush()
 		if err := c.shared.awaitMemory(c, n); err != nil {
 			return err
 		}
@@ -131,7 +132,11 @@ func (c *Conn) resumeTimes() {
 // awaitTicket waits until there is memory for the reply to a Request, of at most bound bytes unless
 // that is negative. It returns false if the connection is closed during the wait.
 func (r *request) awaitTicket(bound int) bool {
-	return r.ticket.Admit(bound, nil) || r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
+	if r.ticket.Admit(bound, nil) {
+		return true
+	}
+	r.mayWait()
+	return r.ticket.Await(bound, r.conn, r.conn.ctx.Done())
 }
 
 // stuck returns the size of unwritten replies if the peer reads too slowly, or 0.

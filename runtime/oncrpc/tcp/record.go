@@ -180,6 +180,16 @@ func (rd *records) fragment(buf []byte, n int, last bool) ([]byte, error) {
 	return buf, nil
 }
 
+// whole reports whether next returns a record without a read: its only fragment is buffered.
+func (rd *records) whole() bool {
+	if rd.r == nil || rd.r.Buffered() < markSize {
+		return false
+	}
+	b, _ := rd.r.Peek(markSize) // they are buffered
+	mark := binary.BigEndian.Uint32(b)
+	return mark&lastFragment != 0 && int64(mark&^lastFragment) <= int64(rd.r.Buffered()-markSize)
+}
+
 // full reports whether the read buffer is full.
 func (rd *records) full() bool { return rd.r.Buffered() == rd.r.Size() }
 

@@ -114,6 +114,12 @@ func (s *serving) admit() (ok bool, err error) {
 	defer s.conn.mu.Unlock()
 	s.conn.seen.Received++
 	for (s.requests >= s.conn.set.MaxRequests || s.full()) && s.conn.err == nil {
+		if s.conn.out.held { // the answers that make room may be held
+			s.conn.mu.Unlock()
+			s.conn.out.flush()
+			s.conn.mu.Lock()
+			continue
+		}
 		if len(s.conn.calls) == 0 {
 			if err := s.half.awaitPlace(); err != nil {
 				return false, err
@@ -216,7 +222,15 @@ func (r *request) Reserve(n int) bool {
 		taken, _ := r.ticket.Take(n, nil)
 		return taken
 	}
+	r.mayWait()
 	return r.ticket.AwaitMore(n, c, c.ctx.Done(), c.set.RecordTimeout)
+}
+
+// mayWait is called before a handler waits, which may be on the goroutine that reads.
+func (r *request) mayWait() {
+	if r.conn.set.NonBlocking {
+		r.conn.out.flush()
+	}
 }
 
 // first reports whether this is the first answer to the Request, and keeps its done function. It

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -47,6 +46,11 @@ func (l *listed) acquire(context.Context, bool) (*Conn, error) {
 	return c, nil
 }
 
+func (l *listed) tryAcquire() (*Conn, bool) {
+	c, err := l.acquire(nil, false)
+	return c, err == nil
+}
+
 func (l *listed) release(*Conn) { l.inUse-- }
 
 // connected returns a connection to a peer that closes it when a Call has come, serves Calls, lacks
@@ -74,8 +78,32 @@ func connected(t *testing.T, does string) *Conn {
 	return c
 }
 
+// forms are the ways to make a Call.
+var forms = map[string]func(*testing.T, *retrier, *oncrpc.Call) (*oncrpc.Reply, error){
+	"blocking": func(t *testing.T, r *retrier, call *oncrpc.Call) (*oncrpc.Reply, error) {
+		return r.call(t.Context(), call)
+	},
+	"submitted": func(t *testing.T, r *retrier, call *oncrpc.Call) (*oncrpc.Reply, error) {
+		type result struct {
+			reply *oncrpc.Reply
+			err   error
+		}
+		results := make(chan result, 2)
+		if err := r.submit(t.Context(), call, func(reply *oncrpc.Reply, err error) { results <- result{reply, err} }); err != nil {
+			return nil, err
+		}
+		got := <-results
+		r.wait()
+		if len(results) > 0 {
+			t.Error("the Call was completed twice")
+		}
+		return got.reply, got.err
+	},
+}
+
 // A Call is sent again only where its connection is lost, and gets a new message for each time that
-// it was sent. Every connection is given back.
+// it was sent. Every connection is given back. That holds for Calls that block and for those that
+// are submitted.
 func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 	refused := errors.New("no further message")
 	for _, tt := range []struct {
@@ -102,37 +130,39 @@ func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 		{name: "no further message", conns: []string{"ends", "serves"}, losses: 1, renewal: refused, want: refused, run: true, renewed: 1},
 		{name: "XID in use", conns: []string{"nothing", "serves"}, losses: 1, busy: true, want: oncrpc.ErrXIDInUse},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			src := new(listed)
-			for _, does := range tt.conns {
-				c := connected(t, does)
-				if does == "down" {
-					_ = c.Close()
+		for form, makeCall := range forms {
+			t.Run(tt.name+", "+form, func(t *testing.T) {
+				src := new(listed)
+				for _, does := range tt.conns {
+					c := connected(t, does)
+					if does == "down" {
+						_ = c.Close()
+					}
+					if tt.busy {
+						c.mu.Lock()
+						c.calls[7] = c.caller.pool.Get().(*pending)
+						c.calls[7].call = nullCall(t, 7)
+						c.mu.Unlock()
+					}
+					src.conns = append(src.conns, c)
 				}
-				if tt.busy {
-					c.mu.Lock()
-					c.calls[7] = c.pendings.Get().(*pending)
-					c.calls[7].call = nullCall(t, 7)
-					c.mu.Unlock()
+				renewed := 0
+				call := nullCall(t, 7)
+				call.Renew = func(context.Context) (oncrpc.Message, error) {
+					renewed++
+					return nullCall(t, 7).Message, tt.renewal
 				}
-				src.conns = append(src.conns, c)
-			}
-			var again atomic.Uint64
-			renewed := 0
-			call := nullCall(t, 7)
-			call.Renew = func(context.Context) (oncrpc.Message, error) {
-				renewed++
-				return nullCall(t, 7).Message, tt.renewal
-			}
-			_, err := retry(t.Context(), call, src, tt.losses, &again)
-			var ce *oncrpc.CallError
-			if (err == nil) != (tt.want == nil) || !errors.Is(err, tt.want) || errors.As(err, &ce) && (ce.MayHaveRun != tt.run || ce.XID != 7) {
-				t.Errorf("%v, want %v, may have run: %v", err, tt.want, tt.run)
-			}
-			if renewed != tt.renewed || again.Load() != tt.again || src.inUse != 0 {
-				t.Errorf("renewed %d times, want %d; %d retransmissions, want %d; %d connections in use", renewed, tt.renewed, again.Load(), tt.again, src.inUse)
-			}
-		})
+				r := newRetrier(src, tt.losses)
+				_, err := makeCall(t, r, call)
+				var ce *oncrpc.CallError
+				if (err == nil) != (tt.want == nil) || !errors.Is(err, tt.want) || errors.As(err, &ce) && (ce.MayHaveRun != tt.run || ce.XID != 7) {
+					t.Errorf("%v, want %v, may have run: %v", err, tt.want, tt.run)
+				}
+				if renewed != tt.renewed || r.again.Load() != tt.again || src.inUse != 0 {
+					t.Errorf("renewed %d times, want %d; %d retransmissions, want %d; %d connections in use", renewed, tt.renewed, r.again.Load(), tt.again, src.inUse)
+				}
+			})
+		}
 	}
 }
 
@@ -141,14 +171,14 @@ func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 func TestAbandonedCalls(t *testing.T) {
 	for _, state := range []state{queued, sent} {
 		c := bare(settings{Config: Config{NoCancel: true}})
-		p := newPending().(*pending)
+		p := c.newPending().(*pending)
 		p.call = nullCall(t, 7)
 		c.calls[7] = p
 		if c.out.queue.push(&p.out); state == sent {
 			c.out.queue.remove(&p.out)
 			p.out.state = sent
 		}
-		c.abandon(p, context.Canceled)
+		c.giveUp(p, context.Canceled)
 		if len(p.done) != 1 || p.sent != (state == sent) || c.abandoned.has(7) != p.sent || len(c.calls) != 0 || c.out.queue.first != nil {
 			t.Errorf("state %d: %+v, abandoned %v, %d Calls", state, p, c.abandoned.has(7), len(c.calls))
 		}
@@ -222,8 +252,7 @@ func TestCallThatIsTooLongIsTriedOnce(t *testing.T) {
 		at := uint64(len(call.Inline)) + uint64(len(call.Items))<<20
 		call.Items = append(call.Items, xdr.Item{Position: at, Inline: len(call.Inline), Data: data})
 	}
-	var again atomic.Uint64
-	if _, err := retry(t.Context(), call, src, 1, &again); !errors.Is(err, oncrpc.ErrMessage) || len(src.conns) != 1 || src.inUse != 0 {
+	if _, err := newRetrier(src, 1).call(t.Context(), call); !errors.Is(err, oncrpc.ErrMessage) || len(src.conns) != 1 || src.inUse != 0 {
 		t.Errorf("%v, with %d connections not tried, want 1; %d in use", err, len(src.conns), src.inUse)
 	}
 }

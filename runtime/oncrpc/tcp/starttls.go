@@ -225,6 +225,7 @@ func (c *Conn) switchToTLS(xid uint32) error {
 // quiesce waits until all Requests are answered and all messages written, and stops the writing. ok
 // is false if that cannot be: this side waits for a reply, or closes the connection.
 func (c *Conn) quiesce() (ok bool, err error) {
+	c.out.flush()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.err == nil && len(c.calls) == 0 && !c.draining {

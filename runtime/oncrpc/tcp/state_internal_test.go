@@ -27,10 +27,10 @@ func bare(set settings) *Conn {
 	return c
 }
 
-// A batch has at most 64 messages, and takes no further one after 256 KiB.
+// A batch has at most 256 messages, and takes no further one after 256 KiB.
 func TestBatchBounds(t *testing.T) {
 	for _, tt := range []struct{ messages, size, want int }{
-		{1, 10, 1}, {64, 10, 64}, {65, 10, 64}, {200, 0, 64}, {10, 128 << 10, 2}, {10, 128<<10 - 1, 3}, {2, 1 << 20, 1},
+		{1, 10, 1}, {256, 10, 256}, {257, 10, 256}, {600, 0, 256}, {10, 128 << 10, 2}, {10, 128<<10 - 1, 3}, {2, 1 << 20, 1},
 	} {
 		c := bare(settings{})
 		c.out.writes = true

@@ -17,7 +17,7 @@ import (
 // Limits for a batch of messages.
 const (
 	batchBytes    = 256 << 10 // in one write
-	batchMessages = 64
+	batchMessages = 256
 )
 
 // writer is the sending side of a connection. Whoever puts a message into an empty queue starts a
@@ -25,20 +25,26 @@ const (
 // written together by the next one. If there are other Calls or Requests in progress, the goroutine
 // first lets others run: without that, nearly every message would need a separate write.
 //
+// While the goroutine that reads has records at hand, messages are held, and before it waits it
+// writes them all by itself, as far as the system takes them at once (flush).
+//
 //	           start                     take: the queue is empty
 //	resting ──────────> writes ────────────────────────────────────> resting
-//	                     │  ▲ the rest is copied, or made records
-//	 a Call of the batch v  │
-//	 is cancelled       hurry
+//	 │  ▲ flush:         │  ▲ the rest is copied, or made records      │  ▲
+//	 v  │ nothing is     │  │                                     hold │  │ flush
+//	held┘ queued         v  │ a Call of the batch is cancelled         v  │
+//	                    hurry                                         held┘
 //
 // No goroutine writes without writes set. When broken is set, the connection fails; farewell is the
 // deadline of its last write.
 type writer struct {
-	nc      net.Conn
-	vector  bool            // nc takes a list of slices without copying
-	tls     *tlsstream.Conn // nc, if it is one
-	run     func()          // Conn.write, bound once
-	timeout time.Duration   // Config.SendTimeout
+	nc       net.Conn
+	vector   bool            // nc takes a list of slices without copying
+	direct   direct          // of nc, if it is a socket
+	tls      *tlsstream.Conn // nc, if it is one
+	run      func()          // Conn.write, bound once
+	returned func()          // caller.deliver: runs the functions of Calls that are over
+	timeout  time.Duration   // Config.SendTimeout
 
 	// Of the connection.
 	mu   *sync.Mutex
@@ -48,6 +54,7 @@ type writer struct {
 	// Guarded by mu.
 	queue    queue
 	writes   bool      // a goroutine writes
+	held     bool      // no goroutine is started: the one that reads calls flush
 	hurry    bool      // its write was interrupted
 	broken   error     // of a write that has failed
 	farewell time.Time // when the last write must end; zero: the connection is up
@@ -69,7 +76,7 @@ type writer struct {
 // enqueue puts a message into the queue. c.mu must be held, and the connection must be up.
 func (c *Conn) enqueue(m *message) {
 	c.out.queue.push(m)
-	if !c.out.writes {
+	if !c.out.writes && !c.out.held {
 		c.startWriter()
 	}
 }
@@ -90,7 +97,7 @@ func (c *Conn) write() {
 	if c.out.together {
 		runtime.Gosched()
 	}
-	for c.out.take() {
+	for len(c.out.bufs) > 0 || c.out.take() { // flush may have left bytes
 		err := c.out.writeAll()
 		if err != nil { // before written: a Request that waits for room must not be served
 			c.mu.Lock()
@@ -103,7 +110,7 @@ func (c *Conn) write() {
 			if tlsstream.Closed(err) {
 				c.awaitReason()
 			}
-			c.fail(c.sendError(err))
+			c.fail(c.set.sendError(err))
 		}
 	}
 }
@@ -123,24 +130,24 @@ func (c *Conn) awaitReason() {
 const reasonTime = time.Second
 
 // sendError returns the reason why a connection is lost after a write has failed.
-func (c *Conn) sendError(err error) error {
+func (s *settings) sendError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("%w: it read nothing for Config.SendTimeout (%v)", ErrTimeout, c.set.SendTimeout)
+		return fmt.Errorf("%w: it read nothing for Config.SendTimeout (%v)", ErrTimeout, s.SendTimeout)
 	}
 	if deadpeer.Gone(err) {
-		return c.set.vanished(err)
+		return s.vanished(err)
 	}
 	return fmt.Errorf("tcp: send: %w", err)
 }
 
-// take makes the batch for the next writes. It returns false if the queue is empty; the goroutine
-// that writes then exits.
+// take makes the batch for the next writes. It returns false if the queue is empty, or left to
+// flush; the goroutine that writes then exits.
 func (w *writer) take() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.batch, w.bufs = w.batch[:0], w.bufs[:0]
 	w.size = 0
-	for w.queue.first != nil && w.size < batchBytes && len(w.batch) < batchMessages {
+	for w.queue.first != nil && !w.held && w.size < batchBytes && len(w.batch) < batchMessages {
 		m := w.queue.first
 		w.queue.remove(m)
 		m.state = writing
@@ -300,6 +307,7 @@ func (w *writer) clearWriteDeadline() {
 // returnCalls gives the memory of Calls in the batch back to their callers, and removes the Calls
 // from the batch.
 func (w *writer) returnCalls() {
+	defer w.returned()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.began = time.Time{}
@@ -329,10 +337,12 @@ func (w *writer) written(err error) {
 	w.batch = w.batch[:0]
 	// The connection may rest now, and must not keep the memory of replies.
 	if err == nil && w.inOne() {
+		w.bufs = w.bufs[:0]
 		return
 	}
 	clear(w.bufs)
 	clear(w.part)
+	w.bufs = w.bufs[:0]
 	if w.vec = nil; cap(w.flat) > keepBytes {
 		w.flat = nil
 	}

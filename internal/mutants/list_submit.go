@@ -1,0 +1,52 @@
+package main
+
+var (
+	submitTests   = []string{"runtime/oncrpc/tcp", "runtime/oncrpc/rpc"}
+	inflightTests = []string{"internal/inflight"}
+)
+
+// submitMutants are in calls that need no goroutine: their places, ends and done functions, and the
+// writes that follow a read.
+var submitMutants = []mutant{
+	{"a Call takes a place beyond MaxCalls", "runtime/oncrpc/tcp/call.go", "if c.places == c.conn.set.MaxCalls {", "if c.places == c.conn.set.MaxCalls+1 {", submitTests},
+	{"a Call without a place is not counted as waiting", "runtime/oncrpc/tcp/call.go", "		p.waits = true\n", "", submitTests},
+	{"a place is not given on", "runtime/oncrpc/tcp/submit.go", "	c.conn.enqueue(&next.out)\n", "", submitTests},
+	{"a Call that waits takes a place with it", "runtime/oncrpc/tcp/submit.go", "		c.line.remove(p)\n	} else {\n		c.leave()\n	}", "		c.line.remove(p)\n	}\n	c.leave()", submitTests},
+	{"a place is lost when no Call waits", "runtime/oncrpc/tcp/submit.go", "		c.places--\n", "", submitTests},
+	{"the last Call that waits is first", "runtime/oncrpc/tcp/submit.go", "	next := c.line.first\n", "	next := c.line.last\n", submitTests},
+	{"a Call has no context", "runtime/oncrpc/tcp/call.go", "		c.contexts.Watch(ctx, p, &p.ctx)\n", "", submitTests},
+	{"a Call has no deadline", "runtime/oncrpc/tcp/call.go", "!at.IsZero() {\n			c.deadlines", "at.IsZero() {\n			c.deadlines", submitTests},
+	{"a Call that is over keeps its context", "runtime/oncrpc/tcp/call.go", "	c.contexts.Forget(&p.ctx)\n", "", submitTests},
+	{"a Call that is over keeps its deadline", "runtime/oncrpc/tcp/call.go", "	c.deadlines.Remove(&p.due)\n", "", submitTests},
+	{"two goroutines run done functions", "runtime/oncrpc/tcp/submit.go", "mine := c.finished.first != nil && !c.delivers", "mine := c.finished.first != nil", submitTests},
+	{"no done function runs after Goexit", "runtime/oncrpc/tcp/submit.go", "			go c.runAll()\n", "", submitTests},
+	{"a panic in a done function leaves the connection up", "runtime/oncrpc/tcp/submit.go", "		c.conn.fail(err)\n", "", submitTests},
+	{"Close does not wait for done functions", "runtime/oncrpc/tcp/conn.go", "for c.requests > 0 || c.finished.first != nil || c.delivers {", "for c.requests > 0 {", submitTests},
+	{"Close is not woken by the last done function", "runtime/oncrpc/tcp/submit.go", "				c.conn.wake.Broadcast() // see finish\n", "", submitTests},
+	{"messages are not held", "runtime/oncrpc/tcp/flush.go", "	w.held = true\n", "", submitTests},
+	{"messages are held for good", "runtime/oncrpc/tcp/flush.go", "	w.held = false\n", "", submitTests},
+	{"the reader waits with messages held", "runtime/oncrpc/tcp/conn.go", "		if !buffered {\n			c.out.flush()\n		}\n", "", submitTests},
+	{"the rest of a write is lost", "runtime/oncrpc/tcp/flush.go", "	w.bufs = append(w.bufs, bytes.Clone(b[n:]))\n", "	_ = bytes.Clone(b[n:])\n", submitTests},
+	{"the part that was written is written again", "runtime/oncrpc/tcp/flush.go", "bytes.Clone(b[n:])", "bytes.Clone(b)", submitTests},
+	{"a batch that flush has taken is dropped", "runtime/oncrpc/tcp/writer.go", "for len(c.out.bufs) > 0 || c.out.take() {", "for c.out.take() {", submitTests},
+	{"the reader stalls with messages held", "runtime/oncrpc/tcp/request.go", "if s.conn.out.held { //", "if false { //", submitTests},
+	{"a fragment that is not the last counts as a record", "runtime/oncrpc/tcp/record.go", "return mark&lastFragment != 0 && int64", "return int64", submitTests},
+	{"a part of a record counts as a record", "runtime/oncrpc/tcp/record.go", "<= int64(rd.r.Buffered()-markSize)", "<= int64(rd.r.Buffered()+100)", submitTests},
+	{"a submitted Call is not made again", "runtime/oncrpc/tcp/retry.go", "		a.finish(reply, err)\n		return\n	}\n	a.goOn()", "	}\n	a.finish(reply, err)", submitTests},
+	{"a submitted Call keeps its connection in use", "runtime/oncrpc/tcp/retry.go", "	c := a.conn\n	a.src.release(c)\n", "	c := a.conn\n", submitTests},
+	{"Close of a Client leaves goroutines", "runtime/oncrpc/tcp/client.go", "	c.retrier.wait()\n", "", submitTests},
+	{"a Call that is made again has no deadline", "runtime/oncrpc/tcp/retry.go", "if at := a.call.Deadline; !at.IsZero() {", "if at := a.call.Deadline; false {", submitTests},
+	{"a Call past its deadline is made again", "runtime/oncrpc/tcp/retry.go", "return !call.Deadline.IsZero() && errors", "return call.Deadline.IsZero() && errors", submitTests},
+	{"interceptors do not see submitted calls", "runtime/oncrpc/rpc/submit.go", "len(c.cfg.Interceptors) > 0 && checkValues", "len(c.cfg.Interceptors) > 99 && checkValues", submitTests},
+	{"a submitted call has no deadline", "runtime/oncrpc/rpc/call.go", "		p.call.Deadline = opt.Deadline\n", "", submitTests},
+	{"a deadline stays for the next call", "runtime/oncrpc/rpc/call.go", "p.call.MaxReply, p.call.Deadline = oncrpc.Message{}, nil, nil, 0, time.Time{}", "p.call.MaxReply = oncrpc.Message{}, nil, nil, 0", submitTests},
+
+	{"a context that fired while it was idle is not watched again", "internal/inflight/contexts.go", "of.first == nil && ctx.Err() != nil:", "of.first == nil && ctx == nil:", inflightTests},
+	{"every context without records stays registered", "internal/inflight/contexts.go", "		c.drop(c.idle)\n		c.idle = of\n", "		c.idle = of\n", inflightTests},
+	{"a context in use counts as idle", "internal/inflight/contexts.go", "	if c.idle == of {\n		c.idle = nil\n	}\n", "", inflightTests},
+	{"a dropped context stays known", "internal/inflight/contexts.go", "		delete(c.known, of.ctx.Done())\n", "", inflightTests},
+	{"an earlier deadline does not set the timer", "internal/inflight/deadlines.go", "(d.set.IsZero() || at.Before(d.set))", "d.set.IsZero()", inflightTests},
+	{"the timer is not set for the next deadline", "internal/inflight/deadlines.go", "		d.arm(first.at)\n		return nil\n", "		return nil\n", inflightTests},
+	{"a timer that has fired counts as set", "internal/inflight/deadlines.go", "		d.set = time.Time{}\n		return nil\n", "		return nil\n", inflightTests},
+	{"the latest deadline is first", "internal/inflight/deadlines.go", "h[i].at.Before(h[j].at)", "h[j].at.Before(h[i].at)", inflightTests},
+}
