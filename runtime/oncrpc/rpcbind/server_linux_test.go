@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -222,7 +223,14 @@ func TestRPCInfo(t *testing.T) {
 	}
 
 	// Only the superuser of this host has a port below 1024.
-	nc, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1000}}).DialContext(ctx, "tcp", "127.0.0.1:111")
+	// rpcinfo may have used any of them, which is then taken for a minute.
+	var nc net.Conn
+	for port := 1023; ; port-- {
+		nc, err = (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}}).DialContext(ctx, "tcp", "127.0.0.1:111")
+		if port == 900 || !errors.Is(err, syscall.EADDRINUSE) && !errors.Is(err, syscall.EADDRNOTAVAIL) {
+			break
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
