@@ -260,6 +260,9 @@ func TestListsLongerThanTheSendQueue(t *testing.T) {
 				if len(s.sent) == 0 && !s.await {
 					t.Fatalf("queue of %d, %d segments: no completion is awaited, and the Reply waits", wrs, n)
 				}
+				if len(s.log) > n+1 {
+					t.Fatalf("queue of %d, %d segments: a Write is posted twice: %q", wrs, n, s.log)
+				}
 				if !s.complete() {
 					break
 				}

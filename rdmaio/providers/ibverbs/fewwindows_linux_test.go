@@ -45,11 +45,13 @@ func TestCallsWaitForMemoryWindows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			app := rpctest.ChunkApp(8<<10, 8<<10)
 			conn := fewWindows(t, app, change)
+			ctx, stop := context.WithTimeout(t.Context(), 30*time.Second) // limits a wait for good
+			defer stop()
 			var wg sync.WaitGroup
 			for i := range uint32(24) {
 				wg.Go(func() {
 					for k := range uint32(4) {
-						if _, err := conn.Call(t.Context(), rpctest.ResultsCall(1+i<<8+k, 8<<10, 8<<10)); err != nil {
+						if _, err := conn.Call(ctx, rpctest.ResultsCall(1+i<<8+k, 8<<10, 8<<10)); err != nil {
 							t.Error(err)
 						}
 					}
@@ -60,10 +62,10 @@ func TestCallsWaitForMemoryWindows(t *testing.T) {
 				t.Error("no Call has waited")
 			}
 			many := rpctest.ResultsCall(7, 8<<10, 8<<10, 8<<10, 8<<10, 8<<10, 8<<10)
-			if _, err := conn.Call(t.Context(), many); !errors.Is(err, verbs.ErrQueueFull) || !strings.Contains(err.Error(), "needs more than the connection has") {
+			if _, err := conn.Call(ctx, many); !errors.Is(err, verbs.ErrQueueFull) || !strings.Contains(err.Error(), "needs more than the connection has") {
 				t.Errorf("a Call that needs 6 windows: %v", err)
 			}
-			if _, err := conn.Call(t.Context(), rpctest.ResultsCall(8, 8<<10, 8<<10)); err != nil {
+			if _, err := conn.Call(ctx, rpctest.ResultsCall(8, 8<<10, 8<<10)); err != nil {
 				t.Errorf("a Call after it: %v", err)
 			}
 		})
