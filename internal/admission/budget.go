@@ -128,7 +128,7 @@ func (b *Budget) parts() int64 { return max(1, int64(b.Most)/2/int64(b.Reply)) }
 // part is for a source without one. b.mu must be held.
 func (b *Budget) mayRun(s *Share) bool {
 	free := b.free()
-	return free > 1 || free == 1 && (s.running == 0 || b.parts() == 1)
+	return free > 1 || free == 1 && s.running == 0
 }
 
 // largest returns how many bytes of the reserve a Ticket may take that is alone there: what one

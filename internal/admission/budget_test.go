@@ -97,3 +97,50 @@ func TestEachWaiterIsLookedAt(t *testing.T) {
 		t.Error("not called")
 	}
 }
+
+// One call looks at several sources: those without room do not hide one that has it.
+func TestSourcesWithoutRoomHideNoOther(t *testing.T) {
+	b := admission.Budget{Most: 1000}
+	for i := range 5 {
+		full := b.Join(at(i))
+		full.Take(full.Left(), nil)
+		if full.Take(100, &admission.Waiter{Call: func() { t.Error("called, and its source has all that it may") }}) {
+			t.Fatal("taken")
+		}
+	}
+	other, called := b.Join(at(9)), false
+	n := other.Left()
+	if other.Take(n, nil); other.Take(2, &admission.Waiter{Call: func() { called = true }}) {
+		t.Fatal("taken")
+	}
+	if other.Give(4); !called {
+		t.Error("not called: the source has given back what it waits for")
+	}
+}
+
+// A Waiter that asks twice waits once, and one that is forgotten after its call leaves the memory
+// to others, however many wait.
+func TestForgottenWaiterLeavesMemoryToOthers(t *testing.T) {
+	b := admission.Budget{Most: 1000}
+	s := b.Join(at(1))
+	s.Take(500, nil) // all of it
+	called := 0
+	waiters := make([]*admission.Waiter, 20) // more than one call looks at
+	for i := range waiters {
+		waiters[i] = &admission.Waiter{Call: func() { called++ }}
+		for range 2 {
+			if s.Take(10, waiters[i]) {
+				t.Fatal("taken")
+			}
+		}
+	}
+	s.Give(300)
+	first := called
+	if b.Forget(waiters[0]); first == 20 || called != 20 {
+		t.Errorf("%d are called, and %d when one is forgotten; want the rest of 20", first, called)
+	}
+	s.Give(200)
+	if called != 20 {
+		t.Errorf("%d are called in the end", called)
+	}
+}

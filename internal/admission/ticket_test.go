@@ -168,6 +168,9 @@ func TestRecallLetsOthersRun(t *testing.T) {
 		if b.Recall(time.Now().Add(time.Hour)); len(called) != 3 || all[0].Admit(-1, nil) != true {
 			t.Errorf("called %v: none waits", called)
 		}
+		if further := s.Ticket(0); further.Admit(-1, nil) {
+			t.Error("handlers have lost their parts, although nothing waits")
+		}
 		for i := range all {
 			all[i].End()
 		}
@@ -175,6 +178,60 @@ func TestRecallLetsOthersRun(t *testing.T) {
 			t.Errorf("%d bytes are used in the end, the share has %d left", b.Used(), s.Left())
 		}
 	})
+}
+
+// The last part is for a source without one, also while others wait, and when that source had parts
+// before.
+func TestLastPartIsForASourceWithoutOne(t *testing.T) {
+	b := admission.Budget{Most: 2000, Reply: 250} // four
+	one, two, three := b.Join(at(1)), b.Join(at(2)), b.Join(at(3))
+	var called []string
+	admit := func(s *admission.Share, name string) *admission.Ticket {
+		ticket := s.Ticket(0)
+		if ticket.Admit(-1, &admission.Waiter{Call: func() { called = append(called, name) }}) {
+			called = append(called, name)
+		}
+		return &ticket
+	}
+	had := []*admission.Ticket{admit(two, "two"), admit(two, "two"), admit(two, "two")}
+	for _, ticket := range had {
+		ticket.End()
+	}
+	called = nil
+	has := []*admission.Ticket{admit(one, "one"), admit(one, "one"), admit(one, "one"), admit(three, "three")}
+	has = append(has, admit(one, "one waits"), admit(two, "two waits"))
+	if want := []string{"one", "one", "one", "three"}; !slices.Equal(called, want) {
+		t.Fatalf("%q have parts, want %q", called, want)
+	}
+	if has[3].End(); !slices.Equal(called[4:], []string{"two waits"}) {
+		t.Errorf("%q get the last part, want two alone: one has three", called[4:])
+	}
+	for _, ticket := range has {
+		ticket.End()
+	}
+	if want := []string{"two waits", "one waits"}; !slices.Equal(called[4:], want) || b.Used() != 0 {
+		t.Errorf("%q get parts, want %q", called[4:], want)
+	}
+}
+
+// A Request that is not alone in the reserve leaves room for the largest reply of each handler that
+// runs there.
+func TestBytesOfTheReserveLeaveRoomForReplies(t *testing.T) {
+	b := admission.Budget{Most: 4000, Reply: 1500} // 2000 of reserve, one reply
+	s := b.Join(at(1))
+	s.Take(1000, nil) // all of it
+	runs, takes := b.Join(at(2)).Ticket(0), s.Ticket(0)
+	if !runs.Admit(-1, nil) {
+		t.Fatal("not admitted")
+	}
+	if taken, later := takes.Take(501, nil); taken || !later {
+		t.Errorf("501 bytes: taken %t, later %t: the reply may have 1500 of 2000", taken, later)
+	}
+	if taken, _ := takes.Take(500, nil); !taken {
+		t.Error("500 bytes and a reply do not fit")
+	}
+	runs.End()
+	takes.End()
 }
 
 // Sources take turns in the reserve, however many of their Tickets wait.
