@@ -1,6 +1,7 @@
 package admission_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -25,7 +26,9 @@ func TestBudgetLooksForMemoryWhileSomethingWaits(t *testing.T) {
 		s.Take(500, nil)
 		bytes := &admission.Waiter{Owner: "bytes", Call: func() { t.Error("there are no bytes") }}
 		s.Take(1, bytes)
-		if !waits.Await(-1, "ticket", nil) || time.Since(start) > time.Second {
+		late, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		if !waits.Await(-1, "ticket", late.Done()) || time.Since(start) > time.Second {
 			t.Errorf("a Ticket waits %v for a handler that hangs", time.Since(start))
 		}
 		if !slices.Equal(asked, []any{"bytes", "ticket"}) {

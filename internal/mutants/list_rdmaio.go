@@ -117,7 +117,7 @@ var rdmaioMutants = []mutant{
 	{"a source gets the last part of the reserve, too", budgetFile, "free == 1 && s.running == 0", "free == 1", placesTests},
 	{"the reserve goes to whoever came first", "internal/admission/waiter.go", "	q.pass()\n	w.leave()\n", "	w.leave()\n", placesTests},
 	{"a source's parts are counted for good", "internal/admission/ticket.go", "\t\tt.share.running--\n", "", placesTests},
-	{"a Ticket is alone in the reserve with a handler", "internal/admission/budget.go", "(b.running.n == 0 || b.running.n == 1 && t.place.in != nil)", "b.running.n <= 1", placesTests},
+	{"a Ticket is alone in the reserve with a handler", "internal/admission/budget.go", "(parts == 0 || parts == 1 && (t.place.in != nil || t.quick))", "parts <= 1", placesTests},
 	{"handlers lose their parts although none waits", "internal/admission/budget.go", "\tfor b.reserve.n > 0 && b.running.n", "\tfor b.running.n", placesTests},
 	{"a source without room hides others", "internal/admission/budget.go", "\t\t\tb.bytes.push(&w.share.bytes, w)\n", "\t\t\tb.bytes.push(&w.share.bytes, w)\n\t\t\tbreak\n", placesTests},
 	{"a source that cannot have a part hides others", "internal/admission/budget.go", "\t\t\tb.reserve.pass()\n\t\t\tpassed++\n\t\t\tcontinue\n", "\t\t\treturn ready\n", placesTests},
