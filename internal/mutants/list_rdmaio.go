@@ -66,8 +66,8 @@ var rdmaioMutants = []mutant{
 	{"a peer that takes no answers hears a goodbye", "rdmaio/effects.go", "	case errors.As(why, &unsent) && unsent.answer: // like ErrTooManyErrors\n		return verbs.ReasonRule\n", "	case errors.As(why, &unsent) && unsent.answer:\n		return verbs.ReasonDone\n", ioTests},
 
 	// Several connections of a Client.
-	{"credits of cancelled Calls are usable", "rdmaio/internal/engine/engine.go", "e.account.Counts().Granted-e.stats.Abandoned-", "e.account.Counts().Granted-", ioTests},
-	{"the credit that is kept is usable", "rdmaio/internal/engine/engine.go", "-e.requester.kept(), 0)", ", 0)", ioTests},
+	{"credits of cancelled Calls are usable", "rdmaio/internal/engine/engine.go", "e.account.Counts().Granted)-e.stats.Abandoned,", "e.account.Counts().Granted),", ioTests},
+	{"the credit that is kept is usable", requesterFile, "\t\treturn granted - 1\n", "\t\treturn granted\n", ioTests},
 	{"credits change after the caller wakes", "rdmaio/internal/driver/step.go", "		d.credits.Store(credits)\n", "		defer d.credits.Store(credits)\n", driverTests},
 	{"Calls go where the peer takes none", "rdmaio/internal/credit/v2calls.go", "min(a.free+a.inFlight, max(a.limit, a.inFlight))", "a.free + a.inFlight", ioTests},
 	{"a connection of the version refused stays", "rdmaio/versionmemory.go", "return conn.Terms().Version == v1.Number })", "return false })", ioTests},

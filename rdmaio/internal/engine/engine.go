@@ -88,7 +88,7 @@ func (e *Engine) Credits() int {
 	if e.cfg.Calls == 0 {
 		return 0
 	}
-	return max(e.account.Counts().Granted-e.stats.Abandoned-e.requester.kept(), 0)
+	return max(e.requester.usable(e.account.Counts().Granted)-e.stats.Abandoned, 0)
 }
 
 // Delivered returns the number of bytes received from the peer: messages, and RDMA Reads that

@@ -31,19 +31,16 @@ const keepFrom = 8
 
 // keeps reports whether a credit is left for an urgent Call only.
 func (rq *requester) keeps() bool {
-	if !rq.cfg.KeepCredit {
-		return false
-	}
-	n := rq.account.Counts()
-	return n.Free == 1 && n.Calls >= keepFrom-1
+	sent := rq.table.n - rq.waiting.len()
+	return rq.cfg.KeepCredit && sent >= keepFrom-1 && rq.account.Counts().Free == 1
 }
 
-// kept returns the number of credits that are kept.
-func (rq *requester) kept() int {
-	if rq.cfg.KeepCredit && rq.account.Counts().Granted >= keepFrom {
-		return 1
+// usable returns the number of credits that are not kept, of those granted.
+func (rq *requester) usable(granted int) int {
+	if rq.cfg.KeepCredit && granted >= keepFrom {
+		return granted - 1
 	}
-	return 0
+	return granted
 }
 
 // call takes a Call, which is sent when it has a credit.
