@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"fmt"
+
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 )
@@ -82,33 +84,39 @@ func (t *turns) start(e *end, q *engine.Request, tag uint64, run func(*turn)) {
 	}
 }
 
-// place runs a handler at a place, until it is over. A goroutine calls it, while the loop waits.
+// place runs a handler at a place, until it is over. A goroutine calls it while the loop waits, or is
+// about to: it uses nothing but t and the inbox.
 func (t *turns) place(r *turn) {
+	var fault string
 	if r.place == nil {
 		r.place, t.freed = t.freed, nil
 		t.waiting[r.e]--
 		if r.place.of == nil {
-			t.pass(r.e)
+			fault = t.pass(r.e)
 		}
 	}
 	t.w.inbox.put(r.tag<<8|uint64(r.e.link.number&0xff), r.e.name+" has a place", func() {
+		if fault != "" {
+			t.w.fail("%s", fault)
+		}
 		t.live[r] = true
 		r.run(r)
 	})
 	<-r.over
 }
 
-// pass counts a shared place that goes to an end.
-func (t *turns) pass(to *end) {
+// pass counts a shared place that goes to an end, and returns what is wrong with that, or "".
+func (t *turns) pass(to *end) (fault string) {
 	clear(t.passed[to])
 	for e, n := range t.waiting {
 		if e == to || n == 0 {
 			continue
 		}
 		if t.passed[e][to]++; t.passed[e][to] > 1 {
-			t.w.fail("%s gets place after place, and %s waits", to.name, e.name)
+			fault = max(fault, fmt.Sprintf("%s gets place after place, and %s waits", to.name, e.name))
 		}
 	}
+	return fault
 }
 
 // settle takes back a place that no Request has got.
