@@ -84,8 +84,8 @@ func (t *turns) start(e *end, q *engine.Request, tag uint64, run func(*turn)) {
 	}
 }
 
-// place runs a handler at a place, until it is over. A goroutine calls it while the loop waits, or is
-// about to: it uses nothing but t and the inbox.
+// place runs a handler at a place, until it is over. A goroutine calls it while the loop waits, or
+// is about to: it uses nothing but t and the inbox.
 func (t *turns) place(r *turn) {
 	var fault string
 	if r.place == nil {
