@@ -105,7 +105,7 @@ func (t *turns) place(r *turn) {
 	<-r.over
 }
 
-// pass counts a shared place that goes to an end, and returns what is wrong with that, or "".
+// pass counts a shared place that goes to an end. It returns the fault in that, or "".
 func (t *turns) pass(to *end) (fault string) {
 	clear(t.passed[to])
 	for e, n := range t.waiting {
