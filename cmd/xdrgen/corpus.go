@@ -217,7 +217,7 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 		var more []diag.Diagnostic
 		o := gogen.Options{
 			Package: row.dir, ImportPath: trial.Path + "/" + row.dir, Tests: !c.Measure,
-			Views: c.Views || r.Bind.Views, With: withMethods(r.Bind, c.With), Stubs: c.RPC,
+			Views: c.Views || r.Bind.Views, With: withMethods(r.Bind, c.With), Stubs: c.RPC, Async: c.RPC,
 		}
 		if files, more, err = gogen.Generate(r.Unit, r.Bind, o); err != nil {
 			return err

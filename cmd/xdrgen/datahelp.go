@@ -2,7 +2,7 @@ package main
 
 const helpDiff = `Show what gen would change, without writing anything.
 
-Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] FILE.x...
+Usage: xdrgen diff -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc | -async] FILE.x...
 
 Examples:
   xdrgen diff -o . -package proto proto.x
@@ -28,6 +28,7 @@ exit code is 3 if there are differences.
   -views             also compare NAME_view_xdr.go, like the line "views" in the sidecar
   -tests             also compare NAME_xdr_test.go
   -rpc               also compare the clients and servers in the folder NAMErpc
+  -async             the same, of clients with methods that do not wait
 `
 
 const helpDump = `Show the bytes of a value or a whole message, item by item.

@@ -36,6 +36,7 @@ type genFlags struct {
 	ImportRoot string `name:"import-root"`
 	Tests      bool   `name:"tests"`
 	RPC        bool   `name:"rpc"`
+	Async      bool   `name:"async"`
 	Views      bool   `name:"views"`
 
 	Rename []string `name:"rename" sep:"none"`
@@ -136,14 +137,14 @@ func (g *genFlags) generate(env environment) (*generated, int) {
 	var files []gogen.File
 	if r.Unit != nil {
 		var more []diag.Diagnostic
-		path, stubs := importPath(g.Out, r.Bind.Package), g.RPC || r.Bind.RPC
+		path, stubs := importPath(g.Out, r.Bind.Package), g.RPC || g.Async || r.Bind.RPC
 		if stubs && path == "" {
 			return nil, usage(env, fmt.Errorf("-o %s is in no Go module, so the import path of the package is not known, which the stubs of -rpc import: write into a folder of a module (go mod init), or add the line \"package PATH\" to the sidecar", g.Out))
 		}
 		var err error
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: path, HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
-			Views: g.Views || r.Bind.Views, With: withMethods(r.Bind, g.With), Stubs: stubs,
+			Views: g.Views || r.Bind.Views, With: withMethods(r.Bind, g.With), Stubs: stubs, Async: g.Async || r.Bind.Async,
 			Command: g.regenerate(),
 		})
 		if err != nil {
@@ -172,7 +173,7 @@ func (g *genFlags) compileUnit(env environment) (*sema.Result, int) {
 	if o.Renames, err = renames(g.Rename); err != nil {
 		return nil, usage(env, err)
 	}
-	o.ImportRoot, o.Generate, o.Stubs = g.ImportRoot, true, g.RPC
+	o.ImportRoot, o.Generate, o.Stubs = g.ImportRoot, true, g.RPC || g.Async
 	r, err := g.compile(o)
 	if err != nil {
 		return nil, notCompiled(env, err)

@@ -99,7 +99,7 @@ in real files and has only one reading.
 
 const helpGen = `Write the Go package of one unit.
 
-Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc] [-MD [-MF FILE]] FILE.x...
+Usage: xdrgen gen -o DIR [-package NAME] [-I dir] [-D name=value] [-import-root PATH] [-bind FILE] [-rename NAME=GoName] [-with NAMES] [-views] [-tests] [-rpc | -async] [-MD [-MF FILE]] FILE.x...
        xdrgen gen -names [-format text|json] [-I dir] [-D name=value] [-bind FILE] [-rename NAME=GoName] [-rpc] FILE.x...
 
 Examples:
@@ -146,6 +146,8 @@ there are errors, it writes nothing.
                      of the programs (RFC 5531 §12), like the line "rpc" in the sidecar. Their names begin
                      with the version's, but in the lowest version of the first program only if the sidecar
                      renames it, and not to Version or Version1, the name of the constant alone
+  -async             like -rpc, and each procedure has a method NAMESubmit in the client that does not
+                     wait for the results, like the line "async" in the sidecar
   -names             print a table of all XDR names and their Go names, and write no files. The column
                      why has rule, rename (by the sidecar or the flag) or collision (the name by the
                      rules is taken; words or an underscore tell them apart). The kind list is the Go type
@@ -251,6 +253,8 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   with     NAME...                   optional methods of the Go types (see xdrgen help gen); none removes
                                      those before it, such as those of the default
   rpc                                clients and servers of the programs, too: same as gen -rpc
+  async                              the same, with methods of the clients that do not wait: same as
+                                     gen -async
   once     PROGRAM.VERSION.PROC      executing the procedure twice for one call does harm. If a version
                                      has such lines, its other procedures are taken to be idempotent:
                                      clients may send them again after the server has executed them,

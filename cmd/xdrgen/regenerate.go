@@ -30,7 +30,7 @@ func (g *genFlags) regenerate() []string {
 	for _, f := range []struct {
 		flag string
 		set  bool
-	}{{"-views", g.Views}, {"-tests", g.Tests}, {"-rpc", g.RPC}} {
+	}{{"-views", g.Views}, {"-tests", g.Tests}, {"-rpc", g.RPC}, {"-async", g.Async}} {
 		if f.set {
 			words = append(words, f.flag)
 		}

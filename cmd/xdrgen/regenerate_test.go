@@ -14,7 +14,7 @@ import (
 var regenerateCases = map[string][]string{
 	"plain":   {"-o", "gen/blob", "x/blob.x"},
 	"here":    {"-o", ".", "-package", "other", "x/blob.x"},
-	"flags":   {"-o", "gen/blob", "-rpc", "-tests", "-views", "-with", "json,clone", "-with", "equal", "x/blob.x"},
+	"flags":   {"-o", "gen/blob", "-rpc", "-async", "-tests", "-views", "-with", "json,clone", "-with", "equal", "x/blob.x"},
 	"include": {"-o", "gen/ext", "-I", "x", "-import-root", "example.org/m/gen", "x/ext/ext.x"},
 	"bind":    {"-o", "gen/blob", "-bind", "binds/other.bind", "x/blob.x"},
 	"names":   {"-o", "gen/blob", "-rename", "blob.name=Title", "-D", "EXTRA=1", "-type", "given=opaque<9>", "x/blob.x"},

@@ -49,4 +49,9 @@ var submitMutants = []mutant{
 	{"the timer is not set for the next deadline", "internal/inflight/deadlines.go", "		d.arm(first.at)\n		return nil\n", "		return nil\n", inflightTests},
 	{"a timer that has fired counts as set", "internal/inflight/deadlines.go", "		d.set = time.Time{}\n		return nil\n", "		return nil\n", inflightTests},
 	{"the latest deadline is first", "internal/inflight/deadlines.go", "h[i].at.Before(h[j].at)", "h[j].at.Before(h[i].at)", inflightTests},
+
+	{"nil arguments of a submitted call panic in the stub", "cmd/xdrgen/internal/gogen/gostubs/client.go", "		body.If(jen.Id(\"args\").Op(\"==\").Nil()).Block(submit(\"Submit\"))\n", "", gogenTests},
+	{"a submitted call forgets the bound of its results", "cmd/xdrgen/internal/gogen/gostubs/client.go", "		body.Add(submit(\"SubmitAtMost\", x.atMost(p, args, number)))\n", "		body.Add(submit(\"Submit\"))\n", gogenTests},
+	{"stubs have methods that do not wait without being asked", "cmd/xdrgen/internal/gogen/gostubs/client.go", "		if x.async {\n", "		if true {\n", gogenTests},
+	{"a method that does not wait takes the name of a procedure", "cmd/xdrgen/internal/gogen/gostubs/stubs.go", "		used[name+\"Submit\"] = x.async\n", "", gogenTests},
 }

@@ -138,7 +138,7 @@ var definitions = []string{"const", "typedef", "enum", "struct", "union", "progr
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "once", "reply", "views", "amend", "replace", "from"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "async", "once", "reply", "views", "amend", "replace", "from"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -172,6 +172,8 @@ func form(word string) (text string, n int) {
 		return "with NAME...", 2
 	case "rpc":
 		return "rpc", 1
+	case "async":
+		return "async", 1
 	case "once":
 		return "once PROGRAM.VERSION.PROC", 2
 	case "reply":
@@ -268,6 +270,10 @@ func (p *parser) line(w []Word) {
 	case "rpc":
 		if p.once("rpc", w[0].Pos, "rpc") {
 			b.RPC = true
+		}
+	case "async":
+		if p.once("async", w[0].Pos, "async") {
+			b.RPC, b.Async = true, true
 		}
 	case "once":
 		p.notTwice(w)

@@ -16,6 +16,7 @@ type Bind struct {
 	DDP      []DDPBinding // "ddp": items that may be reduced
 	Views    bool         // "views": check-only readers, views and scans
 	With     []string     // "with": words for Methods.Apply, all known
+	Async    bool         // "async": RPC, and methods of the clients that do not wait
 	RPC      bool         // "rpc": clients and servers of the programs, besides the types
 	Once     []ProcName   // "once": procedures that must not be executed twice for one call
 	Replies  []ReplyBound // "reply": procedures whose arguments bound the size of the reply

@@ -98,7 +98,7 @@ func (x *optionTree) generate(t *testing.T, unit string) {
 		imp.Package, imp.GoName, imp.Bind.Views = x.path(imp.Unit), x.packageName(imp.Unit), true
 	}
 	files, diags, err := Generate(r.Unit, r.Bind, Options{
-		Package: x.packageName(unit), ImportPath: x.path(unit), Tests: true, Views: true, Stubs: true, With: allMethods(),
+		Package: x.packageName(unit), ImportPath: x.path(unit), Tests: true, Views: true, Stubs: true, Async: true, With: allMethods(),
 	})
 	if err != nil || len(diags) > 0 {
 		t.Errorf("%s/%s: %v, %v", x.name, unit, err, diags)

@@ -39,8 +39,8 @@ var optionSets = []struct {
 	{"views", Options{Views: true, With: ir.DefaultMethods()}},
 	{"default", Options{With: ir.DefaultMethods()}},
 	{"tests", Options{Views: true, Tests: true}},
-	{"stubs", Options{Stubs: true}},
-	{"all", Options{Views: true, Tests: true, Stubs: true, With: allMethods()}},
+	{"stubs", Options{Stubs: true, Async: true}},
+	{"all", Options{Views: true, Tests: true, Stubs: true, Async: true, With: allMethods()}},
 	{"bare", Options{HasDoc: true}},
 	{"methods", Options{With: allMethods()}},
 }

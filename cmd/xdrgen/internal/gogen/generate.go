@@ -34,6 +34,7 @@ type Options struct {
 	HasDoc     bool       // the folder has a doc.go: write no package comment
 	Tests      bool       // write tests as well
 	Stubs      bool       // write clients and servers, too, in folder <package>rpc
+	Async      bool       // with methods of the clients that do not wait
 	Views      bool       // write check-only readers, views and scans
 	With       ir.Methods // optional methods
 	Command    []string   // that makes the package again in its folder; nil is one without flags
@@ -168,7 +169,7 @@ func (g *gen) write(o Options) []*gofile.Assembly {
 		made = append(made, tests)
 	}
 	if o.Stubs && gostubs.HasProgram(g.unit) {
-		made = append(made, gostubs.Write(g.pkg, o.ImportPath, g.unit, g.bind, g.formatter))
+		made = append(made, gostubs.Write(g.pkg, o.ImportPath, g.unit, g.bind, o.Async, g.formatter))
 	}
 	return made
 }

@@ -17,7 +17,7 @@ import (
 var nastyWords = strings.Fields("a A b v n off err e d i p s c w more list kind fault seen at xdr codec text io iter math binary strconv json " +
 	"context rpc oncrpc view scan end begin of value present site list min_size max_size fixed_size amplification parse all " +
 	"xdr_clone xdr_equal xdr_extent new String valid Clone equal encode_to marshal_JSON program client server new_client new_service service " +
-	"version procs Extension DDPBindings ctx args res get get_into into call Proc proc_get error byte len nil true any init main " +
+	"version procs Extension DDPBindings ctx args res get get_into into get_submit submit call Proc proc_get error byte len nil true any init main " +
 	"func type map range select go defer chan interface import package var uint32 int32 bool_t float32 string_ XDRSize PutXDR fail_XDR")
 
 // nasty gives the names of an interface others that meet names of the generator, or each other as
@@ -77,7 +77,7 @@ func TestNastyNamesCompile(t *testing.T) {
 			t.Errorf("seed %d: check: %s", seed, d.Message)
 		}
 		pkg := fmt.Sprintf("nasty%d", seed)
-		files, diags, err := Generate(unit.Unit, unit.Bind, Options{Package: pkg, ImportPath: "example.org/" + pkg, Views: true, Tests: true, Stubs: true, With: allMethods()})
+		files, diags, err := Generate(unit.Unit, unit.Bind, Options{Package: pkg, ImportPath: "example.org/" + pkg, Views: true, Tests: true, Stubs: true, Async: true, With: allMethods()})
 		if err != nil || len(diags) > 0 {
 			t.Errorf("seed %d: %v %v", seed, diags, err)
 			continue

@@ -24,7 +24,7 @@ func stubsOf(t *testing.T, file, path string, fsys sema.FileSystem) ([]File, []d
 		t.Fatalf("%s: %v", file, r.Diags)
 	}
 	files, diags, err := Generate(r.Unit, r.Bind, Options{
-		Package: r.Unit.Name, ImportPath: path, Stubs: true, With: ir.DefaultMethods(),
+		Package: r.Unit.Name, ImportPath: path, Stubs: true, Async: r.Bind.Async, With: ir.DefaultMethods(),
 	})
 	if err != nil {
 		t.Fatal(err)

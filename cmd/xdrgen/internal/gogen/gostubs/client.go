@@ -19,6 +19,9 @@ func (x *stub) client() *jen.File {
 		jen.Return(jen.Op("&").Id(x.called.Client).Values(jen.Qual(rpcPath, "NewClient").Call(jen.Id("over"), jen.Id(x.called.Program).Call(), jen.Id("cfg")))))
 	for _, p := range x.vers.Procs {
 		x.call(file, p)
+		if x.async {
+			x.submit(file, p)
+		}
 	}
 	return file
 }
@@ -67,7 +70,51 @@ func (x *stub) call(file *jen.File, p *ir.Proc) {
 			// Call returns the error for a nil pointer.
 			body.If(jen.Id("args").Op("==").Nil()).Block(jen.Return(x.invoke(p, args, target, jen.Id("opt"))))
 		}
-		body.Return(x.invoke(p, args, target, jen.Id("opt"), x.atMost(p, args)))
+		body.Return(x.invoke(p, args, target, jen.Id("opt"), x.atMost(p, args, jen.Id("args"))))
+	})
+}
+
+// submit writes the method of the client that begins a call of a procedure, with the caller's
+// memory for argument and result.
+func (x *stub) submit(file *jen.File, p *ir.Proc) {
+	args, res := x.value(p.Call), x.value(p.Reply)
+	name := x.methods[p]
+	params := []jen.Code{jen.Id("ctx").Qual("context", "Context")}
+	pass := func(name string, v stubValue) *jen.Statement {
+		switch {
+		case v.void:
+			return jen.Nil()
+		case v.boxed:
+			return jen.Parens(jen.Op("*").Add(v.box())).Call(jen.Id(name))
+		}
+		return jen.Id(name)
+	}
+	for _, v := range []struct {
+		name string
+		stubValue
+	}{{"args", args}, {"res", res}} {
+		if !v.void {
+			params = append(params, jen.Id(v.name).Op("*").Add(v.typ()))
+		}
+	}
+	params = append(params, jen.Id("opt").Op("*").Qual(rpcPath, "Options"), jen.Id("done").Func().Params(jen.Error()))
+	file.Commentf("// %sSubmit begins %s and does not wait for it: see [rpc.Client.Submit]. All memory belongs\n// to the client until done runs. opt may be nil.", name, name)
+	submit := func(method string, most ...jen.Code) *jen.Statement {
+		with := []jen.Code{jen.Id("ctx"), x.types(x.names.Proc(p)), pass("args", args), pass("res", res), jen.Id("opt")}
+		return jen.Return(jen.Id("c").Dot("rpc").Dot(method).Call(append(append(with, most...), jen.Id("done"))...))
+	}
+	file.Func().Params(jen.Id("c").Op("*").Id(x.called.Client)).Id(name + "Submit").Params(params...).Error().BlockFunc(func(body *jen.Group) {
+		if len(p.Limit) == 0 {
+			body.Add(submit("Submit"))
+			return
+		}
+		// Submit returns the error for a nil pointer.
+		body.If(jen.Id("args").Op("==").Nil()).Block(submit("Submit"))
+		number := jen.Id("args")
+		if args.boxed {
+			number = jen.Op("*").Id("args")
+		}
+		body.Add(submit("SubmitAtMost", x.atMost(p, args, number)))
 	})
 }
 
@@ -94,8 +141,7 @@ func (x *stub) invoke(p *ir.Proc, args stubValue, res, opt jen.Code, most ...jen
 const padding = 3
 
 // atMost is the largest size of the results, as far as the arguments tell it.
-func (x *stub) atMost(p *ir.Proc, args stubValue) *jen.Statement {
-	number := jen.Id("args")
+func (x *stub) atMost(p *ir.Proc, args stubValue, number *jen.Statement) *jen.Statement {
 	if !args.boxed {
 		for _, f := range p.Limit {
 			number = number.Dot(x.names.Field(f))

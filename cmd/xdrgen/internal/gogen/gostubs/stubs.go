@@ -24,13 +24,14 @@ type stubs struct {
 	names   *gonames.Names
 	imports *gofile.Imports
 	path    string // the import path of the package of the types
+	async   bool   // clients have methods that do not wait
 }
 
 // Write writes <package>rpc/<package>rpc_xdr.go. Package p, which has the import path, has the
-// types of the unit.
-func Write(p *goexpr.Package, path string, u *ir.Unit, b *ir.Bind, f *gofile.Formatter) *gofile.Assembly {
+// types of the unit. With async, clients have methods that do not wait.
+func Write(p *goexpr.Package, path string, u *ir.Unit, b *ir.Bind, async bool, f *gofile.Formatter) *gofile.Assembly {
 	pkg := p.Name + "rpc"
-	s := &stubs{unit: u, bind: b, names: p.Names, imports: importsOfStubs(p, path, u), path: path}
+	s := &stubs{unit: u, bind: b, names: p.Names, imports: importsOfStubs(p, path, u), path: path, async: async}
 	made := &gofile.Assembly{Name: pkg + "/" + pkg + "_xdr.go", Head: gofile.NewHead(u, pkg)}
 	made.Head.PackageComment("Package " + pkg + " has clients and servers for the programs of " + gofile.SourceNames(u) + ".")
 	made.Head.PackageComment("Package [" + rpcPath + "] describes calls, their errors and")
@@ -83,10 +84,11 @@ func (x *stub) nameMethods() {
 	used := map[string]bool{}
 	for _, p := range x.vers.Procs {
 		name := x.names.Method(p)
-		for used[name] || used[name+"Into"] {
+		for used[name] || used[name+"Into"] || x.async && used[name+"Submit"] {
 			name += "_"
 		}
 		used[name], used[name+"Into"] = true, true
+		used[name+"Submit"] = x.async
 		x.methods[p] = name
 	}
 }
