@@ -44,7 +44,7 @@ type stranger struct {
 
 	eff     *engine.Effects
 	queue   []speech
-	calls   map[uint32]*engine.Call // sent, without an answer
+	calls   map[uint32]*engine.Call // sent, without an answer; nil: it was given up
 	serving map[*engine.Request]bool
 	joined  []byte
 	gone    bool
@@ -183,8 +183,8 @@ func (s *stranger) take(b []byte) {
 			s.eff.Deliver = append(s.eff.Deliver, q)
 			return
 		}
-		if c := s.calls[m.xid]; c != nil {
-			delete(s.calls, m.xid)
+		c := s.calls[m.xid]
+		if delete(s.calls, m.xid); c != nil {
 			c.Reply = whole
 			s.counts.Replies++
 			s.eff.Done = append(s.eff.Done, c)
@@ -217,14 +217,27 @@ func (s *stranger) pump() {
 	if s.alive && s.credits > 0 && !s.gone {
 		s.send(s.header(0, 1, 0))
 	}
-	for s.alive = false; len(s.queue) > 0 && s.credits > 0 && !s.gone; {
-		if s.say(&s.queue[0]) {
-			s.queue = s.queue[1:]
+	for s.alive = false; s.credits > 0 && !s.gone; {
+		i := s.next()
+		if i < 0 {
+			break
+		}
+		if s.say(&s.queue[i]) {
+			s.queue = slices.Delete(s.queue, i, i+1)
 		}
 	}
 	if s.begun && s.spoke && s.out == 0 && s.credits > 1 && !s.gone {
 		s.send(s.header(0, 1, 0))
 	}
+}
+
+// next returns the index of the message to be sent, or -1: the one that is continued, or the first
+// that may go. No more Calls are in flight than the peer's ceiling (§4.3.1).
+func (s *stranger) next() int {
+	if i := slices.IndexFunc(s.queue, func(m speech) bool { return m.sent }); i >= 0 {
+		return i
+	}
+	return slices.IndexFunc(s.queue, func(m speech) bool { return m.call == nil || len(s.calls) < s.limit })
 }
 
 // say sends the next part of a message, and reports whether it is the last.
@@ -299,7 +312,9 @@ func (s *stranger) cancel(c *engine.Call) {
 	case s.calls[c.XID] != c:
 		return
 	}
-	delete(s.calls, c.XID)
+	if c.Sent {
+		s.calls[c.XID] = nil
+	}
 	s.fail(c, errClosed)
 }
 
@@ -321,7 +336,9 @@ func (s *stranger) close(why error) {
 		}
 	}
 	for _, xid := range slices.Sorted(maps.Keys(s.calls)) {
-		s.fail(s.calls[xid], why)
+		if c := s.calls[xid]; c != nil {
+			s.fail(c, why)
+		}
 	}
 	s.queue, s.calls = nil, map[uint32]*engine.Call{}
 }
