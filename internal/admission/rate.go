@@ -38,6 +38,13 @@ func (b *Bucket) Allow(now time.Time) bool {
 	return true
 }
 
+// Return gives back a token that was not used. A bucket that is full stays so.
+func (b *Bucket) Return() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.left++ // refill knows the limit
+}
+
 func (b *Bucket) refill(now time.Time) {
 	if b.last.IsZero() {
 		b.left = float64(b.Rate)

@@ -32,3 +32,25 @@ func TestBucketYieldsItsRateAndNoMoreAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// A token that was not used can be taken again, and a full bucket stays full.
+func TestBucketTakesTokensBack(t *testing.T) {
+	now := time.Unix(1000, 0)
+	b := admission.Bucket{Rate: 2}
+	for range 3 {
+		if wait := b.Reserve(now); wait != 0 {
+			t.Errorf("a token that was given back: wait %v", wait)
+		}
+		b.Return()
+	}
+	b.Return() // none was taken
+	for i := range 3 {
+		if got := b.Allow(now); got != (i < 2) {
+			t.Errorf("token %d: %v", i, got)
+		}
+	}
+	b.Return()
+	if !b.Allow(now) || b.Allow(now) {
+		t.Error("there is not exactly one after one was given back")
+	}
+}

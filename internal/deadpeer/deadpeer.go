@@ -136,6 +136,16 @@ func tcpUnder(conn net.Conn) *net.TCPConn {
 	}
 }
 
+// HasLeft is Left for a connection. It reports false for a stream that no TCP connection carries.
+func HasLeft(conn net.Conn) (left bool) {
+	if tcp := tcpUnder(conn); tcp != nil {
+		if raw, err := tcp.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) { left = Left(fd) })
+		}
+	}
+	return left
+}
+
 // Error numbers of Windows, which package syscall does not translate.
 const (
 	wsaNetUnreach  = syscall.Errno(10051)

@@ -103,7 +103,7 @@ func TestServerGoesOnAfterAFailureToAccept(t *testing.T) {
 			t.Error(err)
 		}
 		ours, theirs = net.Pipe()
-		s.open(theirs)
+		s.open(theirs, false)
 		if _, err := ours.Read(make([]byte, 1)); err != io.EOF || s.Stats().Accepted != 1 {
 			t.Errorf("after the end: %v, %+v", err, s.Stats())
 		}

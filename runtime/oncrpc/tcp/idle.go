@@ -74,6 +74,7 @@ func (s *serving) retire(why error) bool {
 type place struct {
 	source admission.Source
 	left   bool // another connection has it
+	late   bool // its peer had closed its direction before: admission.Late counts it
 }
 
 // makeRoom closes the connection that has been idle for longest, for one more. It reports whether

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -31,6 +32,7 @@ type Server struct {
 	mu     sync.Mutex
 	conns  map[*Conn]*place
 	unused admission.Unused[*Conn]
+	late   admission.Late[net.Conn]
 	watch  *time.Timer // calls watchIdle; nil: there are no connections
 	stats  ServerStats
 }
@@ -38,7 +40,7 @@ type Server struct {
 // ServerStats holds the counts of a Server. Those above Conns only grow.
 type ServerStats struct {
 	Accepted   uint64 // connections that were served
-	Rejected   uint64 // connections that were closed at once, for Config.MaxConns or MaxPerSource
+	Rejected   uint64 // not served, for Config.MaxConns, MaxPerSource, or as many peers had left
 	IdleCloses uint64 // connections closed after Config.IdleTimeout
 	Displaced  uint64 // idle connections closed to make room for others (Config.MaxConns)
 	Conns      int    // connections that are up
@@ -91,10 +93,13 @@ func (s *Server) Addr() string { return s.ln.Addr().String() }
 // acceptPause is the pause after a failure to accept, for want of file descriptors for example.
 const acceptPause = 50 * time.Millisecond
 
-// accept accepts connections until the listener is closed.
+// accept accepts connections until the listener is closed. It yields after each one: the
+// connections that there are come first, and a busy scheduler runs 60 other goroutines before this
+// one. It does not yield after a late one, whose peer has closed its direction already, and does
+// not count it for AcceptRate, so that others do not wait for it in the system's queue.
 func (s *Server) accept() {
 	defer s.wg.Done()
-	for {
+	for passed := 0; ; {
 		if s.set.AcceptRate > 0 {
 			s.pause(s.rate.Reserve(time.Now()))
 		}
@@ -112,11 +117,21 @@ func (s *Server) accept() {
 			s.log.Error("tcp: a connection could not be accepted", "reason", err)
 			s.pause(acceptPause)
 		default:
-			s.open(nc)
-			runtime.Gosched() // the connections that there are come first
+			late := deadpeer.HasLeft(nc)
+			s.open(nc, late)
+			if late && s.set.AcceptRate > 0 {
+				s.rate.Return()
+			}
+			if passed++; !late || passed == passLate {
+				passed = 0
+				runtime.Gosched()
+			}
 		}
 	}
 }
+
+// passLate is the number of late connections that are accepted in a row.
+const passLate = 256
 
 // pause waits for d, or until the server accepts no more connections.
 func (s *Server) pause(d time.Duration) {
@@ -131,29 +146,55 @@ func (s *Server) pause(d time.Duration) {
 	}
 }
 
-// open serves a connection unless a limit is reached.
-func (s *Server) open(nc net.Conn) {
-	source := admission.SourceOf(nc.LocalAddr().String(), nc.RemoteAddr().String())
+// open serves a connection, or lets it wait if it is late: see admission.Late.
+func (s *Server) open(nc net.Conn, late bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ctx.Err() != nil { // the server is closing
-		_ = nc.Close()
+	if !late || s.ctx.Err() != nil {
+		s.start(nc, false)
 		return
 	}
+	serve, drop := s.late.Enter(nc)
+	for _, nc := range drop {
+		s.stats.Rejected++
+		_ = nc.Close()
+	}
+	if serve {
+		s.startLate(nc)
+	}
+}
+
+// startLate serves a connection that admission.Late lets in, or else the next one. s.mu must be
+// held.
+func (s *Server) startLate(nc net.Conn) {
+	for ok := true; ok && !s.start(nc, true); {
+		nc, ok = s.late.Leave()
+	}
+}
+
+// start serves a connection unless a limit is reached, and reports whether it does. s.mu must be
+// held.
+func (s *Server) start(nc net.Conn, late bool) bool {
+	if s.ctx.Err() != nil { // the server is closing
+		_ = nc.Close()
+		return false
+	}
+	source := admission.SourceOf(nc.LocalAddr().String(), nc.RemoteAddr().String())
 	if verdict, why := s.admit(source); why != nil {
 		s.stats.Rejected++
 		s.log.Warn("tcp: a connection was rejected", "peer", nc.RemoteAddr().String(), "reason", why)
 		s.reject(nc, verdict)
-		return
+		return false
 	}
 	c := newConn(nc, s.set, true, s.handler, s.shared)
 	s.stats.Accepted++
-	s.conns[c] = &place{source: source}
+	s.conns[c] = &place{source: source, late: late}
 	s.wg.Add(1)
 	context.AfterFunc(c.ctx, func() { s.finish(c) }) // no goroutine waits for that
 	if s.watch == nil && s.set.IdleTimeout > 0 {
 		s.watch = time.AfterFunc(s.set.IdleTimeout, s.watchIdle)
 	}
+	return true
 }
 
 // reject sends a rejection and closes the connection. The write to a new socket does not block,
@@ -196,11 +237,18 @@ func (s *Server) finish(c *Conn) {
 	c.reserved.share.Leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if p := s.conns[c]; !p.left {
+	p := s.conns[c]
+	if !p.left {
 		s.limits.Leave(p.source)
 	}
 	delete(s.conns, c)
 	s.unused.Forget(c)
+	if !p.late {
+		return
+	}
+	if nc, ok := s.late.Leave(); ok {
+		s.startLate(nc)
+	}
 }
 
 // relieve closes connections that keep memory, because others wait for it.
@@ -309,6 +357,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) end() error {
 	s.mu.Lock() // open adds no connection afterwards
 	s.stop(oncrpc.ErrClosed)
+	for _, nc := range s.late.RemoveAll() {
+		_ = nc.Close()
+	}
 	s.mu.Unlock()
 	if err := s.ln.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 		return err

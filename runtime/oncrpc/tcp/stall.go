@@ -7,13 +7,15 @@ import (
 	"os"
 	"syscall"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 )
 
 // stall waits until resume is called, because MaxRequests Requests are not answered. While it
 // waits, it fills the read buffer to notice the end of the stream, and returns the read's error.
-// When the buffer is full, peerGone finds the end after the bytes that are not read. It returns
-// after each read, so the caller has to look whether it can continue. c.mu must be held; stall
-// releases it while it waits.
+// When the buffer is full, deadpeer.Left finds the end after the bytes that are not read. It
+// returns after each read, so the caller has to look whether it can continue. c.mu must be held;
+// stall releases it while it waits.
 func (c *Conn) stall() error {
 	wait := c.in.more
 	if c.in.full() {
@@ -23,7 +25,7 @@ func (c *Conn) stall() error {
 			return nil
 		}
 		wait = func() error {
-			if err := socket.Read(peerGone); err != nil {
+			if err := socket.Read(deadpeer.Left); err != nil {
 				return err
 			}
 			return io.EOF
@@ -62,4 +64,13 @@ func rawConn(nc net.Conn) (syscall.RawConn, error) {
 		return s.SyscallConn()
 	}
 	return nil, errors.ErrUnsupported
+}
+
+// ofSystem reports whether the system has given up a connection, for example after a reset, or
+// because the peer does not answer. Where the system does not say so, it reports false.
+func ofSystem(nc net.Conn) (ended bool) {
+	if socket, err := rawConn(nc); err == nil {
+		_ = socket.Control(func(fd uintptr) { ended = deadpeer.Ended(fd) })
+	}
+	return ended
 }

@@ -127,7 +127,7 @@ type Stats struct {
 	Refused          int64 // connections that a listener refused: the sum of the next four
 	RefusedFull      int64 // the device had MaxConnections connections, or was closed or removed
 	RefusedSource    int64 // the source had MaxPerSource connections
-	RefusedHandshake int64 // the handshake failed, was too slow, or the oldest of too many
+	RefusedHandshake int64 // the peer left; the handshake failed, or was slow, or oldest of many
 	RefusedBacklog   int64 // Backlog requests waited for Accept
 
 	AcceptErrors int64 // errors that the system returned to a listener instead of a connection

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
@@ -123,6 +124,12 @@ func (l *listener) serve() {
 			continue
 		}
 		pause = time.Millisecond
+		if deadpeer.HasLeft(conn) { // others wait in the system's queue
+			l.rate.Return()
+			l.dev.logRefused(&l.dev.stats.refusedHandshake, conn, errLeft)
+			conn.Close()
+			continue
+		}
 		conn = l.dev.secure.server(conn)
 		source := admission.SourceOf(conn.LocalAddr().String(), conn.RemoteAddr().String())
 		switch err := l.dev.adopt(conn, &source); err {
@@ -169,6 +176,8 @@ func (l *listener) startHandshake(conn net.Conn) bool {
 	l.handshakes.add(conn)
 	return true
 }
+
+var errLeft = errors.New("the peer closed the connection before it was accepted")
 
 var errBacklog = errors.New("as many requests wait for Listener.Accept as Config.Backlog allows, or the listener is closed")
 

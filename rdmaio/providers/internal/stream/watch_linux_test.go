@@ -40,3 +40,65 @@ func TestPeerIsWatched(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// A peer that has closed its connection before it is accepted is refused at once, and takes nothing
+// of AcceptRate: the next ones in the system's queue do not wait for its handshake.
+func TestPeersThatHaveLeftAreRefused(t *testing.T) {
+	cfg := toyConfig(100)
+	cfg.AcceptRate = 1
+	d := openToy(t, cfg)
+	ln, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const many = 20
+	var last net.Conn
+	for i := range many + 1 {
+		c, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		_, _ = c.Write(hello())
+		if last = c; i < many {
+			_ = c.(*net.TCPConn).CloseWrite()
+			awaitEnd(t, c)
+		}
+	}
+	l, err := d.listenOn(ln)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	r, err := l.Accept(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := r.RemoteAddr(), last.LocalAddr().String(); got != want {
+		t.Errorf("the first request is from %v, want %v", got, want)
+	}
+	if st := d.Stats(); st.RefusedHandshake != many {
+		t.Errorf("%d are refused, want %d", st.RefusedHandshake, many)
+	}
+	if err := r.Reject(nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// awaitEnd waits until the peer's system knows that our direction of a connection is closed.
+func awaitEnd(t *testing.T, c net.Conn) {
+	const finWait2 = 5 // TCP_FIN_WAIT2 of linux/net/tcp_states.h
+	raw, err := c.(*net.TCPConn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for state := 0; state != finWait2; time.Sleep(time.Millisecond) {
+		if t.Context().Err() != nil {
+			t.Fatal("the connection has not ended")
+		}
+		_ = raw.Control(func(fd uintptr) {
+			info, _ := syscall.GetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_INFO)
+			state = info & 0xff
+		})
+	}
+}
