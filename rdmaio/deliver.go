@@ -121,7 +121,6 @@ func (a *answerer) release(q *engine.Request) {
 	if r.unread > 0 {
 		a.unread.end(r.unread)
 	}
-	r.ticket.End()
 	for i := range r.regions {
 		mr := &r.regions[i]
 		err := a.pool.ReleaseAtOnce(mr) // the runner must not wait for the peer
@@ -156,6 +155,11 @@ func (a *answerer) release(q *engine.Request) {
 		}
 		r.done(err)
 		a.driver.EndRequest()
+	}
+	if err != nil {
+		r.ticket.Waste()
+	} else {
+		r.ticket.End()
 	}
 }
 

@@ -37,6 +37,7 @@ type Budget struct {
 	bytes   queue // for bytes of their shares
 	reserve queue // for the reserve
 	looking bool  // look will be called
+	waste   waste
 }
 
 // Take takes n bytes if that many are left, and reports whether it did.
@@ -61,6 +62,7 @@ func (b *Budget) Give(n int) {
 
 // wake releases b.mu, which must be held, and then calls those that wait for what there is now.
 func (b *Budget) wake() {
+	b.sweep()
 	if b.quick.shut {
 		b.openQuick()
 	}
@@ -68,7 +70,17 @@ func (b *Budget) wake() {
 		b.mu.Unlock()
 		return // the usual case
 	}
-	ready := b.admit(b.serve(nil), looks)
+	ready := b.ready(looks)
+	b.mu.Unlock()
+	for _, w := range ready {
+		w.Call()
+	}
+}
+
+// ready returns the Waiters that must be called, and gives those for the reserve what they wait
+// for. It looks at n of the latter whose shares may have room by now. b.mu must be held.
+func (b *Budget) ready(n int) []*Waiter {
+	ready := b.admit(b.serve(nil), n)
 	// Those whose share has no room go to the end, so that a few of them do not hide the others,
 	// and a call does not look at thousands.
 	for range min(looks, b.bytes.n) {
@@ -79,10 +91,7 @@ func (b *Budget) wake() {
 			b.bytes.push(&w.share.bytes, w)
 		}
 	}
-	b.mu.Unlock()
-	for _, w := range ready {
-		w.Call()
-	}
+	return ready
 }
 
 // serve gives the free part of the reserve to Tickets that wait, and appends their Waiters, which
@@ -173,16 +182,19 @@ func (b *Budget) Left() int {
 		return math.MaxInt
 	}
 	b.mu.Lock()
+	b.sweep()
 	left := b.forShares() - b.used
 	b.mu.Unlock()
 	return int(max(left, 0))
 }
 
-// Used returns the number of bytes that are taken, replies included.
+// Used returns the number of bytes that are taken, replies included. It is without those that are
+// wasted.
 func (b *Budget) Used() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used + b.excess
+	w := &b.waste
+	return b.used + b.excess - w.fresh.used - w.fresh.excess - w.marked.used - w.marked.excess
 }
 
 // forShares returns the number of bytes that shares may have. b.mu need not be held.

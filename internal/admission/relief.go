@@ -14,8 +14,9 @@ const (
 	recallTime = time.Second
 )
 
-// watch calls look after lookTime. b.mu must be held.
+// watch calls look after lookTime, because something waits. b.mu must be held.
 func (b *Budget) watch() {
+	b.collect()
 	if !b.looking {
 		b.looking = true
 		time.AfterFunc(lookTime, b.look)
@@ -31,7 +32,9 @@ func (b *Budget) look() {
 		return
 	}
 	time.AfterFunc(lookTime, b.look)
-	ready := b.admit(nil, b.reserve.n)
+	b.sweep()
+	b.collect()
+	ready := b.ready(b.reserve.n)
 	var waiting []any
 	if b.Relief != nil {
 		add := func(w *Waiter) { waiting = append(waiting, w.Owner) }

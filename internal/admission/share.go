@@ -66,9 +66,11 @@ func (s *Share) Take(n int, w *Waiter) bool {
 	b := s.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.sweep()
 	if s.take(n) {
 		return true
 	}
+	b.collect()
 	if w != nil {
 		w.share, w.need, w.ticket = s, n, nil
 		b.bytes.push(&s.bytes, w)

@@ -14,6 +14,8 @@ import "time"
 //	                              │                           │ │ no room
 //	                              └─ Recall ──> nothing ──────┘ └──> size, of the reserve
 //
+// Waste is End, and the reply counts until the garbage collector has taken it.
+//
 // One goroutine at a time uses a Ticket.
 type Ticket struct {
 	share   *Share
@@ -22,6 +24,7 @@ type Ticket struct {
 	reply   int  // the bound of the reply, or its size
 	excess  bool // the reply is in the reserve
 	quick   bool // it has a quick part of the reserve
+	replied bool // reply is its size
 
 	// Guarded by Budget.mu. While the Ticket does not wait, its user may read them.
 	admitted bool            // Admit has taken memory
@@ -44,6 +47,7 @@ func (t *Ticket) Admit(n int, w *Waiter) bool {
 		return true
 	}
 	b.mu.Lock()
+	b.sweep()
 	ok := t.admitted || t.bind(n)
 	switch {
 	case ok:
@@ -127,6 +131,7 @@ func (t *Ticket) Take(n int, w *Waiter) (taken, later bool) {
 	b := t.share.budget
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.sweep()
 	switch {
 	case t.promised:
 		t.promised = false
@@ -196,6 +201,7 @@ const spare = 4 << 10
 // takes what lacks without asking, of the reserve if the share has too little. A short reply leaves
 // the Ticket its quick part, if it has one.
 func (t *Ticket) Reply(n int) {
+	t.replied = true
 	more := t.reply - n
 	if t.bounded && more >= 0 && more <= spare || t.quick && n <= spare {
 		return
@@ -221,7 +227,7 @@ func (t *Ticket) Reply(n int) {
 func (t *Ticket) End() {
 	b := t.share.budget
 	if t.quick && t.own == 0 && t.extra == 0 {
-		t.quick, t.admitted = false, false
+		t.quick, t.admitted, t.replied = false, false, false
 		b.leaveQuick()
 		return
 	}
@@ -235,6 +241,6 @@ func (t *Ticket) End() {
 	t.share.give(t.own)
 	t.leave()
 	t.own, t.reply, t.extra = 0, 0, 0
-	t.bounded, t.excess, t.admitted, t.promised = false, false, false, false
+	t.bounded, t.excess, t.replied, t.admitted, t.promised = false, false, false, false, false
 	b.wake()
 }

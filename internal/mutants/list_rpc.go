@@ -15,6 +15,19 @@ var (
 // rpcMutants are in ONC RPC, its binding to the transport, and the protocols made of calls.
 var rpcMutants = []mutant{
 	// Procedure 0.
+	// Replies that were not sent.
+	{"a reply that was not sent is free at once", "internal/admission/waste.go", "t.replied && t.reply >= leastWaste && b.Most != 0 {", "t.replied && t.reply >= 1<<40 && b.Most != 0 {", placesTests},
+	{"the bound of a dropped Request is wasted", "internal/admission/waste.go", "t.replied && t.reply >= leastWaste &&", "t.reply >= leastWaste &&", placesTests},
+	{"waste counts once", "internal/admission/waste.go", "n := 2 * int64(t.reply);", "n := int64(t.reply);", placesTests},
+	{"waste in the reserve counts in the shares", "internal/admission/waste.go", "t.excess || b.used+n > all-all/4 {", "b.used+n > all-all/4 && all < 0 {", placesTests},
+	{"waste is never given back", "internal/admission/waste.go", "w.collected != nil && w.collected.Load() {", "w.collected != nil && w.collected.Load() && w.took < 0 {", placesTests},
+	{"the collector is not made to run", "internal/admission/waste.go", "if w.collected == nil || w.runs ||", "if w.collected == nil || w.took >= 0 ||", placesTests},
+	{"a reply over TCP that was not sent is free at once", "runtime/oncrpc/tcp/request.go", "		r.ticket.Waste()\n", "		r.ticket.End()\n", []string{"runtime/oncrpc/tcp"}},
+	{"a reply over RDMA that was not sent is free at once", "rdmaio/deliver.go", "		r.ticket.Waste()\n", "		r.ticket.End()\n", []string{"rdmaio"}},
+	{"a datagram that was not sent is free at once", "runtime/oncrpc/udp/request.go", "		r.ticket.Waste()\n", "		r.ticket.End()\n", []string{"runtime/oncrpc/udp"}},
+	{"all Requests over UDP may wait for memory", "runtime/oncrpc/udp/limit.go", "r.source.waiting >= s.set.MaxRequests/4 {", "r.source.waiting >= s.set.MaxRequests {", []string{"runtime/oncrpc/udp"}},
+	{"a client that has gone waits with its memory", "runtime/oncrpc/tcp/halfclosed.go", "return h.ended && now.Sub(h.since) >= resetTime", "return h.ended && now.Sub(h.since) >= 10*resetTime", []string{"runtime/oncrpc/tcp"}},
+	{"an open connection is late", "runtime/oncrpc/tcp/halfclosed.go", "return h.ended && now.Sub(h.since)", "return now.Sub(h.since)", []string{"runtime/oncrpc/tcp"}},
 	{"every procedure 0 is null", "runtime/oncrpc/rpc/service.go", "true), serve: serve}", "true), null: proc == 0, serve: serve}", rpcTests},
 	{"an added procedure 0 is idempotent", "runtime/oncrpc/rpc/handler.go", "return p.null || s.idempotent", "return procedure == 0 || s.idempotent", rpcTests},
 	{"procedure 0 is added twice", "runtime/oncrpc/rpc/service.go", "old != nil && !old.null {", "old != nil && proc != 0 {", rpcTests},
@@ -95,7 +108,7 @@ var rpcMutants = []mutant{
 	{"a connection in use is idle", "runtime/oncrpc/tcp/idle.go", "!s.draining && s.requests == 0 && !c.ready", "!s.draining && !c.ready", tcpTests},
 	{"a connection that may be called is idle", "runtime/oncrpc/tcp/idle.go", "s.requests == 0 && !c.ready.Load() && ", "s.requests == 0 && ", tcpTests},
 	{"a connection with half a record is idle", "runtime/oncrpc/tcp/idle.go", " && !c.in.partial.Load()", "", tcpTests},
-	{"a server over UDP does not say which limit it was", "runtime/oncrpc/udp/server.go", "if limit != \"\" {\n\t\ts.log", "if false {\n\t\ts.log", udpTests},
+	{"a server over UDP does not say which limit it was", "runtime/oncrpc/udp/server.go", "if limit != \"\" {\n\t\ts.warnIgnored", "if false {\n\t\ts.warnIgnored", udpTests},
 	{"a connection that was used a moment ago makes room", "internal/admission/unused.go", "ok && now.Sub(since) >= LeastUnused", "ok", placesTests},
 	{"a connection that makes room keeps its place", "runtime/oncrpc/tcp/idle.go", "		s.limits.Leave(p.source)\n", "", tcpTests},
 	{"the place of an idle connection is given twice", "runtime/oncrpc/tcp/server.go", "	if !p.left {\n		s.limits.Leave(p.source)", "	if p != nil {\n		s.limits.Leave(p.source)", tcpTests},
@@ -340,7 +353,7 @@ var rpcMutants = []mutant{
 	{"a server without CONF_RDMA is an error", "rdmaio/connconf/client.go", ", errors.Is(err, oncrpc.ErrProcUnavail):", ":", connconfTests},
 	{"the credential is not shown", "rdmaio/connconf/client.go", "		cred, ignore = cfg.Cred, cfg.IgnoreRefusal\n", "		ignore = cfg.IgnoreRefusal\n", connconfTests},
 	{"all sources are searched for each datagram", "runtime/oncrpc/udp/limit.go", " && now.Sub(s.swept) >= sweepInterval {", " {", udpTests},
-	{"a Request no longer counts when done is called", "runtime/oncrpc/udp/request.go", "	r.done(err)\n	r.Message = nil\n	r.server.release(r)\n", "	r.Message = nil\n	r.server.release(r)\n	r.done(err)\n", udpTests},
+	{"a Request no longer counts when done is called", "runtime/oncrpc/udp/request.go", "	r.done(err)\n	r.Message = nil\n	if err != nil {\n", "	defer r.done(err)\n	r.Message = nil\n	if err != nil {\n", udpTests},
 	{"old replies are looked for at each Call", "runtime/oncrpc/replycache/cache.go", "	if now.Sub(c.swept) < c.cfg.Age/8 {\n		return\n	}\n", "", replycacheTests},
 	{"one reply less than MaxBytes allows", "runtime/oncrpc/replycache/cache.go", "c.stats.Bytes > c.cfg.MaxBytes {", "c.stats.Bytes >= c.cfg.MaxBytes {", replycacheTests},
 	{"a cancelled Call does not interrupt its write", "runtime/oncrpc/tcp/writer.go", "\t\tw.hurry = true\n\t\t_ = w.nc.SetWriteDeadline(longAgo)", "\t\tw.hurry = true", tcpTests},

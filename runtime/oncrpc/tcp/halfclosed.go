@@ -11,7 +11,8 @@ import (
 //
 //	open ──end of the stream──> answering ──the last answer is written──> down
 //	                                │
-//	                                └──reset, or no answer for PeerTimeout──> down
+//	                                └──reset, or no answer for PeerTimeout, ──> down
+//	                                   or for resetTime where memory is short
 //
 // A client that has closed both directions looks the same, unless it resets the connection, as this
 // package does if it has Calls in progress. The system of any other one does so when an answer is
@@ -94,6 +95,13 @@ func (h *halfClosed) awaitAnswer() error {
 		h.since = time.Now()
 	}
 	return nil
+}
+
+// late reports whether the client has closed its direction and had no answer for resetTime since.
+func (h *halfClosed) late(now time.Time) bool {
+	h.conn.mu.Lock()
+	defer h.conn.mu.Unlock()
+	return h.ended && now.Sub(h.since) >= resetTime
 }
 
 // resetTime is the time between two looks for a reset, because a stream is not read after its end.

@@ -170,8 +170,9 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	if !r.first(done) {
 		return
 	}
-	err := m.CheckReply(r.xid)
-	if size := m.Size(nil); err == nil && size > r.conn.set.MaxReply {
+	err, size := m.CheckReply(r.xid), m.Size(nil)
+	r.ticket.Reply(size)
+	if err == nil && size > r.conn.set.MaxReply {
 		err = fmt.Errorf("%w: %d bytes, Config.MaxReply is %d", oncrpc.ErrMessage, size, r.conn.set.MaxReply)
 	}
 	if err != nil {
@@ -183,7 +184,6 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 	r.out.Message = m
 	c := r.conn
 	r.reply = m.Size(nil)
-	r.ticket.Reply(r.reply)
 	c.mu.Lock()
 	c.unsent += r.reply
 	why := c.err
@@ -262,7 +262,11 @@ func (r *request) release(err error) {
 		keep(*memory)
 	}
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
-	r.ticket.End()
+	if err != nil {
+		r.ticket.Waste()
+	} else {
+		r.ticket.End()
+	}
 	c.mu.Lock()
 	c.unsent -= r.reply
 	c.bytes -= record

@@ -255,6 +255,19 @@ func (s *Server) finish(c *Conn) {
 func (s *Server) relieve(waiting []any) {
 	s.closeStuck(waiting)
 	s.closeLargest(waiting)
+	s.closeEnded(waiting)
+}
+
+// closeEnded closes the connections of clients that have closed their direction, where a Request
+// and another connection wait: most such clients have gone, and each keeps 64 Requests or more.
+func (s *Server) closeEnded(waiting []any) {
+	now := time.Now()
+	for _, o := range waiting {
+		c := o.(*Conn)
+		if c.half.late(now) && slices.ContainsFunc(waiting, func(o any) bool { return o != any(c) }) {
+			c.fail(fmt.Errorf("%w: it closed its direction, no reply went in %v, and others wait for memory (Config.MaxMemory)", ErrLimit, resetTime))
+		}
+	}
 }
 
 // closeLargest closes the connection with the largest record that makes no progress, if its source

@@ -7,10 +7,15 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // MaxMessage is the size of the longest message in bytes: the longest datagram over IPv4.
 const MaxMessage = 65_507
+
+// largestReply is the size in bytes of the largest reply that a handler is expected to make. Those
+// that serve TCP, too, make replies which are not sent here.
+const largestReply = oncrpc.DefaultMaxMessage + 64<<10
 
 // Errors for errors.Is. The text of an error that wraps one of them has the details.
 var (
@@ -42,11 +47,13 @@ type Config struct {
 	MaxRequests int
 
 	// MaxMemory is the memory, in bytes, for a server's Requests, their replies and the values
-	// that package rpc decodes from the arguments. If zero, the default is 64 MiB. If negative,
-	// there is no limit. Two thirds are given out: the rest is garbage. A Request takes the size
-	// of its Call and 64 KiB for the reply. A source has half while others have nothing,
-	// otherwise at most 27 %, and less the more others have, as for tcp.Config.MaxMemory. Further
-	// Calls are ignored, and Calls whose arguments need more are answered with SYSTEM_ERR.
+	// that package rpc decodes from the arguments. If zero, the default is 256 MiB. If negative,
+	// there is no limit. Two thirds are given out: the rest is garbage. A half of that is for
+	// Calls and for replies with a bound (oncrpc.Bounder), with a share for each source as for
+	// tcp.Config.MaxMemory. Calls beyond that are ignored, and Calls whose arguments need more are
+	// answered with SYSTEM_ERR. The other half is for handlers without a bound. As many run at a
+	// time as could all make a reply of 16 MiB, which is then not sent: by default five. Others
+	// wait, a quarter of MaxRequests for each source at most, and further ones are ignored.
 	MaxMemory int
 
 	// ReplyRate is the number of bytes in a second by which the replies of a server to one source
@@ -85,7 +92,7 @@ func (cfg *Config) settle() settings {
 	limit(&s.MaxCalls, 256)
 	s.MaxCalls = min(s.MaxCalls, 1<<16)
 	limit(&s.MaxRequests, 256)
-	limit(&s.MaxMemory, 64<<20)
+	limit(&s.MaxMemory, 256<<20)
 	limit(&s.ReplyRate, 16<<10)
 	if s.MinRetransmit == 0 {
 		s.MinRetransmit = time.Second

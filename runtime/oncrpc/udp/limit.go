@@ -13,6 +13,7 @@ type source struct {
 	unlimited bool // there is no limit of bytes
 	share     *admission.Share
 	requests  int     // not answered
+	waiting   int     // Requests that wait for memory
 	left      float64 // bytes by which replies may exceed Calls; below zero after a large one
 	at        time.Time
 }
@@ -48,6 +49,30 @@ func (s *Server) source(ip netip.Addr, now time.Time) *source {
 	src.share = s.memory.Join(admission.Source{Prefix: from.Prefix})
 	s.sources[from.Prefix] = src
 	return src
+}
+
+// awaitTicket takes memory for the reply to a Request, of at most bound bytes unless that is
+// negative, and reports whether it did. It waits for it, unless a quarter of Config.MaxRequests of
+// the source wait: then the client must send its Call again.
+func (s *Server) awaitTicket(r *request, bound int) bool {
+	if r.ticket.Admit(bound, nil) {
+		return true
+	}
+	s.mu.Lock()
+	if r.source.waiting >= s.set.MaxRequests/4 {
+		s.stats.Excess++
+		s.mu.Unlock()
+		s.warnIgnored("Config.MaxMemory", r.peer.remote)
+		return false
+	}
+	r.source.waiting++
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		r.source.waiting--
+		s.mu.Unlock()
+	}()
+	return r.ticket.Await(bound, r, s.ctx.Done())
 }
 
 // refill adds the bytes of the time since the last call.

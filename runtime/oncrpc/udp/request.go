@@ -44,8 +44,9 @@ func (r *request) Reply(m oncrpc.Message, done func(error)) {
 		return
 	}
 	s := r.server
-	err := m.CheckReply(r.xid)
-	if size := m.Size(nil); err == nil && size > MaxMessage {
+	err, size := m.CheckReply(r.xid), m.Size(nil)
+	r.ticket.Reply(size)
+	if err == nil && size > MaxMessage {
 		err = fmt.Errorf("%w: %d bytes, at most %d: the client must call over TCP", ErrSize, size, MaxMessage)
 	}
 	if err != nil {
@@ -106,6 +107,11 @@ func (r *request) first(done func(error)) bool {
 func (r *request) release(err error) {
 	r.done(err)
 	r.Message = nil
+	if err != nil {
+		r.ticket.Waste()
+	} else {
+		r.ticket.End()
+	}
 	r.server.release(r)
 }
 
@@ -120,8 +126,9 @@ func (r *request) Report(err error) {
 	r.server.set.faults.Warn("udp: a handler failed", with...)
 }
 
-// Serve implements oncrpc.Responder. The handler runs on a separate goroutine. If it panics or
-// exits the goroutine, the Request is dropped, and its Conn is down.
+// Serve implements oncrpc.Responder. The handler runs on a separate goroutine, when there is memory
+// for its reply. If it panics, also as an oncrpc.Bounder, or exits the goroutine, the Request is
+// dropped, and its Conn is down.
 func (r *request) Serve(h oncrpc.Handler) {
 	r.server.wg.Go(func() {
 		returned := false
@@ -140,7 +147,11 @@ func (r *request) Serve(h oncrpc.Handler) {
 			r.server.abandon(r, err)
 			r.Request.Drop(nil) // by way of all Responders
 		}()
-		h.ServeRPC(&r.Request)
+		if r.server.awaitTicket(r, oncrpc.BoundOf(h, prog, vers, proc)) {
+			h.ServeRPC(&r.Request)
+		} else {
+			r.Request.Drop(nil)
+		}
 		returned = true
 	})
 }

@@ -68,7 +68,7 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 	}
 	s.answered.L = &s.mu
 	if set.MaxMemory != math.MaxInt {
-		s.memory.Most = set.MaxMemory / 3 * 2
+		s.memory.Most, s.memory.Reply = set.MaxMemory/3*2, min(largestReply, set.MaxMemory/3)
 	}
 	if s.wildcard = s.local.Addr().IsUnspecified(); s.wildcard {
 		if err := reportLocal(sock); err != nil {
@@ -177,9 +177,14 @@ func (s *Server) receive(b, control []byte, from netip.AddrPort) {
 func (s *Server) admit(xid uint32, b []byte, from, local netip.AddrPort, control []byte) *request {
 	r, limit := s.take(xid, b, from, local, control)
 	if limit != "" {
-		s.log.Warn("udp: a Call was ignored, and its client must send it again: a limit is reached", "limit", limit, "peer", from)
+		s.warnIgnored(limit, text(from))
 	}
 	return r
+}
+
+// warnIgnored logs that a Call was ignored.
+func (s *Server) warnIgnored(limit, from string) {
+	s.log.Warn("udp: a Call was ignored, and its client must send it again: a limit is reached", "limit", limit, "peer", from)
 }
 
 // take is admit, and names the limit.
@@ -196,7 +201,7 @@ func (s *Server) take(xid uint32, b []byte, from, local netip.AddrPort, control 
 		return nil, ""
 	}
 	src := s.source(from.Addr(), time.Now())
-	memory := len(b) + MaxMessage
+	memory := len(b)
 	switch {
 	case src == nil:
 		limit = "the number of sources"
@@ -224,7 +229,6 @@ func (s *Server) take(xid uint32, b []byte, from, local netip.AddrPort, control 
 
 // release removes an answered Request.
 func (s *Server) release(r *request) {
-	r.ticket.End()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(r.peer.calls, r.xid)

@@ -22,6 +22,11 @@ func offers(xid, proc, size uint32) []byte {
 	return append(head, residenttest.Call(xid, proc, size)...)
 }
 
+// unreceivable is offers without memory for the reply, which is then refused.
+func unreceivable(xid, proc, size uint32) []byte {
+	return append(peertest.Words(xid, 1, 32, 0, 0, 0, 0), residenttest.Call(xid, proc, size)...)
+}
+
 // asks makes 32 Calls at a time for replies of size bytes, with memory for them, and reads nothing.
 func asks(proc, size uint32) func(t *testing.T, addr string) (attack, stop func()) {
 	return func(t *testing.T, addr string) (attack, stop func()) {
@@ -75,6 +80,20 @@ func TestResidentMemoryIsBounded(t *testing.T) {
 					}
 				}
 				p.Write(p.Sends(32, func(i int) []byte { return offers(uint32(i), residenttest.Blob, 4*mib) }))
+			}, func() { _ = p.Conn.Close() }
+		}, Seconds: 3, Most: 64 * mib},
+		{Name: "16 connections, 32 Calls, 15 MiB that cannot be received", Conns: 16, Dial: func(t *testing.T, addr string) (attack, stop func()) {
+			p := rdmaiotest.DialSocket(t, addr)
+			p.Connect(nil)
+			return func() {
+				for i := uint32(0); ; i += 32 {
+					p.Write(p.Sends(32, func(k int) []byte { return unreceivable(i+uint32(k), residenttest.Blob, 15*mib) }))
+					for range 32 {
+						if _, _, ok := p.Read(); !ok {
+							return
+						}
+					}
+				}
 			}, func() { _ = p.Conn.Close() }
 		}, Seconds: 3, Most: 64 * mib},
 		{Name: "16 connections, read chunks that are not served", Conns: 16, Dial: func(t *testing.T, addr string) (attack, stop func()) {
