@@ -40,17 +40,20 @@ func TestBytesOnTheWire(t *testing.T) {
 	}
 }
 
-// Each answer is the one of RFC 5531, and only a good Call gives XIDs.
-func TestServeAnswersEachCall(t *testing.T) {
+// answered is a Call with its answer, and the XIDs in it.
+type answered struct {
+	name string
+	call []byte
+	want oncrpc.ReplyError
+	xids []uint32
+}
+
+// answers returns Calls of each kind.
+func answers() []answered {
 	none, sys, _ := oncrpc.None(), oncrpc.OpaqueAuth{Flavor: oncrpc.AuthSys}, 0
 	sys, _ = (&oncrpc.AuthSysParms{}).Auth()
 	many := append([]uint32{cancel.MaxXIDs + 1}, make([]uint32, cancel.MaxXIDs+1)...)
-	for _, tt := range []struct {
-		name string
-		call []byte
-		want oncrpc.ReplyError
-		xids []uint32
-	}{
+	return []answered{
 		{"two XIDs", call(cancel.Program, 1, 1, none, 2, 5, 6), oncrpc.ReplyError{}, []uint32{5, 6}},
 		{"no XID", call(cancel.Program, 1, 1, none, 0), oncrpc.ReplyError{}, nil},
 		{"too many XIDs", call(cancel.Program, 1, 1, none, many...), oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, nil},
@@ -64,7 +67,12 @@ func TestServeAnswersEachCall(t *testing.T) {
 		{"another procedure", call(cancel.Program, 1, 2, none), oncrpc.ReplyError{Accept: oncrpc.ProcUnavail}, nil},
 		{"another version", call(cancel.Program, 2, 1, none, 1, 5), oncrpc.ReplyError{Accept: oncrpc.ProgMismatch, Range: oncrpc.VersionRange{Low: 1, High: 1}}, nil},
 		{"a header cut short", call(cancel.Program, 1, 1, none)[:30], oncrpc.ReplyError{Accept: oncrpc.GarbageArgs}, nil},
-	} {
+	}
+}
+
+// Each answer is the one of RFC 5531, and only a good Call gives XIDs.
+func TestServeAnswersEachCall(t *testing.T) {
+	for _, tt := range answers() {
 		t.Run(tt.name, func(t *testing.T) {
 			if !cancel.IsCall(tt.call) {
 				t.Error("it is not a Call of the program")
@@ -194,20 +202,37 @@ func TestOutboxForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// FuzzServe checks that no message makes Serve panic, give too many XIDs, or return no reply.
+// FuzzServe checks that no message makes Serve panic, give too many XIDs, or return no reply. The
+// words that make a message a Call of the program are set, since the fuzzer does not find them.
 func FuzzServe(f *testing.F) {
-	f.Add(call(cancel.Program, 1, 1, oncrpc.None(), 2, 5, 6))
+	for _, tt := range answers() {
+		f.Add(tt.call)
+	}
 	f.Fuzz(func(t *testing.T, message []byte) {
-		if !cancel.IsCall(message) {
+		if len(message) >= 24 {
+			message = slices.Clone(message)
+			for at, word := range map[int]uint32{4: 0, 8: oncrpc.Version, 12: cancel.Program} {
+				binary.BigEndian.PutUint32(message[at:], word)
+			}
+		}
+		if cancel.IsCall(message) != (len(message) >= 24) {
+			t.Fatalf("%d bytes: a Call of the program: %v", len(message), cancel.IsCall(message))
+		}
+		if len(message) < 24 {
 			return
 		}
-		reply := cancel.Serve(message, func(xids []uint32) {
-			if len(xids) > cancel.MaxXIDs {
-				t.Errorf("%d XIDs", len(xids))
-			}
-		})
-		if xid, typ, ok := oncrpc.Peek(reply); !ok || typ != oncrpc.MsgReply || xid != binary.BigEndian.Uint32(message) {
+		given := 0
+		reply := cancel.Serve(message, func(xids []uint32) { given += len(xids) })
+		xid, typ, ok := oncrpc.Peek(reply)
+		if !ok || typ != oncrpc.MsgReply || xid != binary.BigEndian.Uint32(message) {
 			t.Errorf("reply % x", reply)
+		}
+		var head oncrpc.Header
+		if err := head.UnmarshalBinary(reply); err != nil {
+			t.Fatal(err)
+		}
+		if failed := oncrpc.CheckReply(&head, xid) != nil; given > cancel.MaxXIDs || failed && given > 0 {
+			t.Errorf("%d XIDs were given, and the reply is % x", given, reply)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -33,16 +34,16 @@ func TestHalfClosedClient(t *testing.T) {
 	const limit = 100 * time.Millisecond
 	for _, tt := range []struct {
 		n     uint32
-		after time.Duration // for the last one, and half of it for the others
+		after time.Duration // for the last one; the others come before, at equal distances
 		want  int
 		ends  time.Duration
 	}{
 		{1, 0, 1, 0},
 		{1, limit - 1, 1, limit - 1},
 		{20, limit - 1, 20, limit - 1},
-		{20, 2*limit - 2, 20, 2*limit - 2},
+		{20, 20 * (limit - 1), 20, 20 * (limit - 1)},
 		{1, limit + 1, 0, limit},
-		{20, 2*limit + 2, 0, limit},
+		{20, 20 * (limit + 1), 0, limit},
 		{0, 0, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,12 +51,8 @@ func TestHalfClosedClient(t *testing.T) {
 			from, to := io.Pipe()
 			start := time.Now()
 			s := tcp.ServeConn(halfClosable{theirs, from}, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-				after := tt.after
-				if xidOf(r) != tt.n-1 {
-					after /= 2
-				}
 				select {
-				case <-time.After(after):
+				case <-time.After(tt.after * time.Duration(xidOf(r)+1) / time.Duration(tt.n)):
 					r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
 				case <-r.Context().Done():
 					r.Drop(nil)
@@ -159,6 +156,34 @@ func TestProbeOfAHalfClosedClient(t *testing.T) {
 				t.Errorf("%x, %v", got, err)
 			}
 		})
+	}
+}
+
+// A client that resets the connection after it has closed its direction is noticed at once,
+// whatever PeerTimeout is.
+func TestResetOfAHalfClosedClient(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux reports a reset after the end of a stream")
+	}
+	contexts := make(chan context.Context, 1)
+	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		contexts <- r.Context()
+		<-r.Context().Done()
+		r.Drop(nil)
+	}), &tcp.Config{PeerTimeout: -1, Logger: quiet})
+	c := raw(t, s.Addr()).(*net.TCPConn)
+	if _, err := c.Write(goodCall(7)); err != nil {
+		t.Fatal(err)
+	}
+	ctx := <-contexts
+	_ = c.CloseWrite()
+	time.Sleep(20 * time.Millisecond) // the server reads the end of the stream
+	_ = c.SetLinger(0)
+	_ = c.Close()
+	select {
+	case <-ctx.Done():
+	case <-time.After(leak.Patience()):
+		t.Fatal("the reset was not noticed")
 	}
 }
 

@@ -45,7 +45,8 @@ func receive(t *testing.T, what string, from <-chan error, n int) (all []error) 
 }
 
 // giveUp makes n Calls, as many as there are credits for Calls, and more that wait. Then all are
-// given up. The contexts of their handlers must be done, although no other Call is answered.
+// given up. The contexts of their handlers must be done, although no other Call is answered. Calls
+// that wait and are not given up are served after that.
 func giveUp(t *testing.T, c oncrpc.Carrier, h untilGivenUp, n, more int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -59,6 +60,15 @@ func giveUp(t *testing.T, c oncrpc.Carrier, h untilGivenUp, n, more int) {
 		})
 	}
 	receive(t, "handlers that have begun", h.begun, n)
+	var others sync.WaitGroup
+	for range more {
+		others.Go(func() {
+			if _, err := c.Call(context.Background(), rpctest.NullCall(c.XID(), 40)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	time.Sleep(5 * time.Millisecond) // they wait
 	cancel()
 	calls.Wait()
 	for _, err := range receive(t, "handlers whose contexts are done", h.ended, n) {
@@ -66,6 +76,7 @@ func giveUp(t *testing.T, c oncrpc.Carrier, h untilGivenUp, n, more int) {
 			t.Error(err)
 		}
 	}
+	others.Wait()
 }
 
 // Calls that were given up and hold all credits but one are cancelled, in both versions and over
