@@ -5,12 +5,15 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
 // chains makes calls, depth at a time. Each is begun where the one before it is completed, so that
-// there are no goroutines. It records no times of single calls: to look at the clock twice takes a
-// part of a call.
+// there are no goroutines. Functions of one connection run one at a time, and so they share a
+// Sampler.
 type chains struct {
+	*bench.Sampler
 	start func(slot int, done func(error)) error
 	dones []func(error) // by slot
 
@@ -23,9 +26,12 @@ type chains struct {
 }
 
 func newChains(depth int, start func(slot int, done func(error)) error) *chains {
-	l := &chains{start: start, over: make(chan struct{}, 1)}
+	l := &chains{Sampler: bench.NewSampler(depth), start: start, over: make(chan struct{}, 1)}
 	for slot := range depth {
-		l.dones = append(l.dones, func(err error) { l.next(slot, err) })
+		l.dones = append(l.dones, func(err error) {
+			l.End(slot)
+			l.next(slot, err)
+		})
 	}
 	return l
 }
@@ -33,6 +39,7 @@ func newChains(depth int, start func(slot int, done func(error)) error) *chains 
 // next begins the next call of a slot whose last one was completed with err.
 func (l *chains) next(slot int, err error) {
 	if err == nil && l.left.Add(-1) >= 0 {
+		l.Begin(slot)
 		if err = l.start(slot, l.dones[slot]); err == nil {
 			return
 		}
@@ -52,6 +59,7 @@ func (l *chains) next(slot int, err error) {
 func (l *chains) run(n int) (time.Duration, error) {
 	l.left.Store(int64(n))
 	l.open.Store(int64(len(l.dones)))
+	l.Reset()
 	began := time.Now()
 	for slot := range l.dones {
 		l.next(slot, nil)

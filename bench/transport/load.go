@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 )
 
 // load makes calls, depth at a time, and records the time of each. A slot makes one call at a time.
@@ -47,10 +49,5 @@ func (l *load) run(n int) (time.Duration, error) {
 	return time.Since(start), errors.Join(errs...)
 }
 
-// percentiles returns p50 and p99 of the last run, in ns.
-func (l *load) percentiles() (p50, p99 float64) {
-	all := slices.Concat(l.took...)
-	slices.Sort(all)
-	at := func(q float64) float64 { return float64(all[min(len(all)-1, int(q*float64(len(all))))]) }
-	return at(0.50), at(0.99)
-}
+// Percentiles returns p50 and p99 of the last run, in ns.
+func (l *load) Percentiles() (p50, p99 float64) { return bench.Percentiles(slices.Concat(l.took...)) }

@@ -78,11 +78,14 @@ type suite struct {
 type watched struct {
 	Result
 	run  bench.Run
-	load *load // nil: there is none
+	load timed // nil: there is none
 	here bool  // both ends run in this process
 
 	notes []note // one a run
 }
+
+// timed has the times of calls in the last run, in ns.
+type timed interface{ Percentiles() (p50, p99 float64) }
 
 type note struct {
 	p50, p99 float64
@@ -137,7 +140,7 @@ func (w *watched) noted(srv *process.Server) bench.Run {
 		}
 		x := note{used: used, n: n}
 		if w.load != nil {
-			x.p50, x.p99 = w.load.percentiles()
+			x.p50, x.p99 = w.load.Percentiles()
 		}
 		w.notes = append(w.notes, x)
 		return took, nil
@@ -206,7 +209,8 @@ func calling(depth int, call func(int) error) *watched {
 
 // submitting returns the Run for calls that need no goroutine each.
 func submitting(depth int, start func(slot int, done func(error)) error) *watched {
-	return &watched{run: newChains(depth, start).run}
+	l := newChains(depth, start)
+	return &watched{run: l.run, load: l}
 }
 
 // each adds a case for each operation and load.
@@ -258,7 +262,7 @@ func (s *suite) openTCP() error {
 			if err != nil {
 				return nil, nil, err
 			}
-			return &watched{run: c.Run}, c, nil
+			return &watched{run: c.Run, load: c}, c, nil
 		}),
 		s.each(bench.FramedGo, callOnly, calls, framed(bench.FramedGo)),
 		s.each(bench.Framed, writeOnly, bulk, framed(bench.Framed)),

@@ -31,7 +31,7 @@ func TestLoad(t *testing.T) {
 	for _, took := range l.took {
 		n += len(took)
 	}
-	if p50, p99 := l.percentiles(); n != 100 || p50 < 10e3 || p99 < p50 {
+	if p50, p99 := l.Percentiles(); n != 100 || p50 < 10e3 || p99 < p50 {
 		t.Errorf("%d calls, p50 %v, p99 %v", n, p50, p99)
 	}
 	boom := errors.New("boom")
@@ -47,7 +47,7 @@ func TestPercentiles(t *testing.T) {
 		l.took[0] = append(l.took[0], time.Duration(100-i)) // 100 to 51
 		l.took[1] = append(l.took[1], time.Duration(1+i))   // 1 to 50
 	}
-	if p50, p99 := l.percentiles(); p50 != 51 || p99 != 100 {
+	if p50, p99 := l.Percentiles(); p50 != 51 || p99 != 100 {
 		t.Errorf("p50 %v, p99 %v, want 51 and 100", p50, p99)
 	}
 }

@@ -9,6 +9,7 @@ import (
 // frame by the next call, and writes once.
 type FramedAsyncClient struct {
 	*framing
+	*Sampler
 	conn net.Conn
 	body []byte
 }
@@ -19,14 +20,16 @@ func DialFramedAsync(addr string, s Shape) (*FramedAsyncClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &FramedAsyncClient{newFraming(conn, kindFramed, s), conn, make([]byte, s.Size)}, nil
+	return &FramedAsyncClient{newFraming(conn, kindFramed, s), NewSampler(s.Depth), conn, make([]byte, s.Size)}, nil
 }
 
 // Run makes n calls, Depth at a time.
 func (a *FramedAsyncClient) Run(n int) (time.Duration, error) {
+	a.Reset()
 	began := time.Now()
 	sent, open := 0, 0
 	for sent < min(n, a.shape.Depth) {
+		a.Begin(sent)
 		a.send(sent, a.body)
 		sent++
 		open++
@@ -41,7 +44,9 @@ func (a *FramedAsyncClient) Run(n int) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
+		a.End(int(h.slot))
 		if open--; sent < n {
+			a.Begin(int(h.slot))
 			a.send(int(h.slot), a.body)
 			sent++
 			open++
