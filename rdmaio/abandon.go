@@ -24,8 +24,8 @@ func (c *caller) redirect(s *slot) {
 		kept = append(kept, mr)
 	}
 	clear(s.regions[len(kept):])
-	if s.regions = kept; len(kept) == 0 && len(l.regions) > 0 {
-		c.offered.offers.end()
+	if s.regions = kept; len(kept) > 0 && len(l.regions) > 0 {
+		c.offered.offers.begin() // the leftover has keys, and so has the Call
 	}
 	c.dropLeftover(l)
 }
@@ -40,6 +40,9 @@ func (c *caller) dropLeftover(l *leftover) {
 		if err := c.pool.Drop(&l.regions[i]); err != nil {
 			c.fail(err)
 		}
+	}
+	if len(l.regions) > 0 {
+		c.offered.offers.end()
 	}
 	c.offered.abandoned.Give(l.bytes)
 }

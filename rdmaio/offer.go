@@ -19,6 +19,7 @@ type offering struct {
 	slot  *slot
 	call  *Call
 	terms *agreed
+	turn  bool // it is the Call's turn at memory windows
 }
 
 // prepare chooses the shape of a Call's message and registers the memory that it offers.
@@ -221,6 +222,9 @@ func (o *offering) results(ctx context.Context) error {
 // to to. Where the memory must be in place it may wait for other Calls.
 func (o *offering) registerOwn(ctx context.Context, to []header.Segment, n int) error {
 	s := o.slot
+	if err := o.mayBegin(); err != nil {
+		return err
+	}
 	access := o.access(verbs.AccessLocalWrite | verbs.AccessRemoteWrite) // R304
 	mr, err := o.pool.RegisterOnDemand(n, access)
 	if errors.Is(err, verbs.ErrNotSupported) {
@@ -284,6 +288,9 @@ func (o *offering) access(a verbs.Access) verbs.Access {
 // region registers memory of a Call with the given rights for the peer, until the Call returns (RFC
 // 8166 §8.1.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.2; R302).
 func (o *offering) region(buf []byte, access verbs.Access, chunk int) (verbs.MemoryRegion, error) {
+	if err := o.mayBegin(); err != nil {
+		return nil, err
+	}
 	mr, err := o.pool.Register(buf, o.access(access))
 	if err != nil {
 		return nil, unregistered(len(buf), err)

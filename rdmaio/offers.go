@@ -11,18 +11,32 @@ import (
 )
 
 // offers counts the Calls of a connection that have keys for the peer. A queue pair may have fewer
-// memory windows than these Calls need. A Call that gets none waits until another one returns:
+// memory windows than these Calls need. A Call that gets none waits until another one returns, in
+// the order in which they come: while one waits, a Call with keys does not pass it.
 //
 //	prepare ── ErrQueueFull ──> turn ──> prepare ── ErrQueueFull ──> wait for an end ──┐
-//	   │                                  ^ │  └ no other Call has keys: fail          │
+//	   │       or one waits               ^ │  └ no other Call has keys: fail          │
 //	   └──> offered <───────────────────────┘ └────────────────────────────────────────┘
+//
+// A cancelled Call has keys until the peer no longer uses them.
 type offers struct {
 	held    atomic.Int32  // Calls with keys
 	ends    atomic.Uint64 // Calls that gave their keys up
-	waiting atomic.Bool   // a Call has the turn
+	waiting atomic.Int32  // Calls that have the turn, or wait for it
 	turn    chan struct{} // has room for one
 	mu      sync.Mutex
 	ended   chan struct{} // closed when a Call gives its keys up; nil: nothing waits for it
+}
+
+// errTurn is the error of a Call that must wait before it has its first key, because others wait.
+var errTurn = fmt.Errorf("rdmaio: other Calls wait for memory windows: %w", verbs.ErrQueueFull)
+
+// mayBegin returns errTurn if other Calls wait, and the Call is not the one whose turn it is.
+func (o *offering) mayBegin() error {
+	if len(o.slot.regions) == 0 && !o.turn && o.offered.offers.waiting.Load() > 0 {
+		return errTurn
+	}
+	return nil
 }
 
 // begin counts a Call that has its first key.
@@ -31,7 +45,7 @@ func (o *offers) begin() { o.held.Add(1) }
 // end counts a Call without keys again.
 func (o *offers) end() {
 	o.ends.Add(1)
-	if o.waiting.Load() {
+	if o.waiting.Load() > 0 {
 		o.mu.Lock()
 		if o.ended != nil {
 			close(o.ended)
@@ -62,6 +76,8 @@ func (o *offering) prepareInTurn(ctx context.Context) error {
 		return err
 	}
 	w := &o.offered.offers
+	w.waiting.Add(1)
+	defer w.waiting.Add(-1)
 	o.waits.Add(1)
 	select {
 	case w.turn <- struct{}{}:
@@ -70,11 +86,8 @@ func (o *offering) prepareInTurn(ctx context.Context) error {
 	case <-o.ctx.Done():
 		return context.Cause(o.ctx)
 	}
-	w.waiting.Store(true)
-	defer func() {
-		w.waiting.Store(false)
-		<-w.turn
-	}()
+	o.turn = true
+	defer func() { <-w.turn }()
 	for {
 		before := w.ends.Load()
 		if err = o.prepare(ctx); !errors.Is(err, verbs.ErrQueueFull) {

@@ -57,7 +57,8 @@ type Config struct {
 	// the default is 128. Further requests are rejected.
 	Backlog int
 
-	// Logger receives a record for each connection that fails. If nil, nothing is logged.
+	// Logger receives a record for each connection that fails, and one if queue pairs have fewer
+	// memory windows than asked for. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 

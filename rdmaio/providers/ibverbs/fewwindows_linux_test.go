@@ -3,8 +3,10 @@ package ibverbs
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -93,4 +95,106 @@ func TestWaitForMemoryWindowsEndsWithTheContext(t *testing.T) {
 		t.Error(err)
 	}
 	r.Drop(nil)
+}
+
+// holding is a handler that keeps its first Request, which the test answers.
+type holding struct {
+	app   rdmaio.Handler
+	first atomic.Bool
+	got   chan *rdmaio.Request
+}
+
+func (h *holding) ServeRPC(r *rdmaio.Request) {
+	if !h.first.Swap(true) {
+		h.got <- r
+		return
+	}
+	h.app.ServeRPC(r)
+}
+
+// A cancelled Call whose keys the peer may still use keeps its windows, and a Call that waits for
+// them is made when the peer has answered.
+func TestCallsWaitForWindowsOfCancelledCalls(t *testing.T) {
+	h := &holding{app: rpctest.ChunkApp(8<<10, 8<<10), got: make(chan *rdmaio.Request, 1)}
+	conn := fewWindows(t, h, func(a *abi.DeviceAttr) { a.MaxMW = 3 })
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := conn.Call(ctx, rpctest.ResultsCall(1, 8<<10, 8<<10))
+		first <- err
+	}()
+	r := <-h.got
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	second := make(chan error, 1)
+	go func() {
+		_, err := conn.Call(t.Context(), rpctest.ResultsCall(2, 8<<10, 8<<10))
+		second <- err
+	}()
+	for conn.Stats().DelayedCalls == 0 {
+		select {
+		case err := <-second:
+			t.Errorf("the Call did not wait: %v", err)
+			h.app.ServeRPC(r)
+			return
+		case <-time.After(time.Millisecond):
+		}
+	}
+	h.app.ServeRPC(r)
+	if err := <-second; err != nil {
+		t.Errorf("a Call that waited for the windows of a cancelled one: %v", err)
+	}
+}
+
+// Calls that wait for windows get them in their order: a Call that comes later does not pass them.
+func TestWaitsForWindowsAreInOrder(t *testing.T) {
+	h := &holding{app: rpctest.ChunkApp(8<<10, 8<<10), got: make(chan *rdmaio.Request, 1)}
+	var order sync.Mutex
+	var served []uint32
+	conn := fewWindows(t, rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		order.Lock()
+		served = append(served, rpctest.XID(r.Message))
+		order.Unlock()
+		switch rpctest.XID(r.Message) {
+		case 1:
+			h.ServeRPC(r)
+		case 2:
+			rpctest.ChunkApp(8<<10, 8<<10, 8<<10).ServeRPC(r)
+		case 3:
+			rpctest.ChunkApp(8 << 10).ServeRPC(r)
+		}
+	}), func(a *abi.DeviceAttr) { a.MaxMW = 3 })
+	var wg sync.WaitGroup
+	call := func(xid uint32, results ...int) {
+		wg.Go(func() {
+			if _, err := conn.Call(t.Context(), rpctest.ResultsCall(xid, results...)); err != nil {
+				t.Errorf("Call %d: %v", xid, err)
+			}
+		})
+	}
+	call(1, 8<<10, 8<<10) // two of the windows
+	r := <-h.got
+	call(2, 8<<10, 8<<10, 8<<10)
+	passed := func() bool {
+		order.Lock()
+		defer order.Unlock()
+		return len(served) > 1
+	}
+	await := func(n uint64) {
+		for conn.Stats().DelayedCalls < n && !passed() {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	await(1)
+	call(3, 8<<10) // there is a window for it
+	await(2)
+	h.app.ServeRPC(r)
+	wg.Wait()
+	order.Lock()
+	defer order.Unlock()
+	if !slices.Equal(served, []uint32{1, 2, 3}) {
+		t.Errorf("served %v, want their order", served)
+	}
 }

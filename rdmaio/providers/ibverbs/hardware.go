@@ -26,8 +26,9 @@ type hardware struct {
 	limits    abi.DeviceAttr
 	attrs     verbs.DeviceAttributes
 
-	windows      bool // regions can be memory windows
-	defaultBound int  // windows of a queue pair
+	windows      bool        // regions can be memory windows
+	defaultBound int         // windows of a queue pair
+	fewWindows   atomic.Bool // tellFewWindows has logged it
 
 	removed atomic.Bool
 }

@@ -1,8 +1,10 @@
 package ibverbs
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"syscall"
 	"testing"
@@ -127,9 +129,16 @@ func TestWindowsAreFewerWhereTheDeviceHasNoSpace(t *testing.T) {
 		{1024, 500, (500 - 4 - 4 - 3) / 2},
 	} {
 		f := smallDevice(t, func(a *abi.DeviceAttr) { a.MaxQPWR, a.MaxCQE = c.requests, c.completions })
-		s := newSide(t, f.c, verbs.QPConfig{MaxBoundMRs: 1000, MaxSendWR: 4, MaxRecvWR: 4})
-		if n := s.qp.win.limit; n != c.want {
-			t.Errorf("limits of %d requests and %d completions: %d windows, want %d", c.requests, c.completions, n, c.want)
+		var log bytes.Buffer
+		f.c.cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		for range 2 {
+			s := newSide(t, f.c, verbs.QPConfig{MaxBoundMRs: 1000, MaxSendWR: 4, MaxRecvWR: 4})
+			if n := s.qp.win.limit; n != c.want {
+				t.Errorf("limits of %d requests and %d completions: %d windows, want %d", c.requests, c.completions, n, c.want)
+			}
+		}
+		if said := strings.Count(log.String(), "fewer memory windows than asked for"); (said == 1) != (c.want < 1000) || said > 1 {
+			t.Errorf("%d windows: %d records say that they are few", c.want, said)
 		}
 	}
 }

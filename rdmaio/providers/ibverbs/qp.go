@@ -85,6 +85,7 @@ func (pd *domain) CreateQP(cfg verbs.QPConfig) (verbs.QueuePair, error) {
 	q.user = user
 	q.rq.qp, q.held.qp, q.end.qp, q.life.qp = q, q, q, q
 	q.win = windows{qp: q, limit: d.bound(q.Cfg), bound: make(map[uint32]*window)}
+	d.tellFewWindows(q)
 	q.sq.limit = 2*q.win.limit + extraSends // a bind and a revocation each
 	if n := q.Cfg.MaxSendWR + q.sq.limit; n > d.limits.MaxQPWR {
 		return nil, fmt.Errorf("ibverbs: create queue pair: %d send requests and %d for memory windows, limit of the device is %d: %w",
@@ -182,6 +183,14 @@ func (d *hardware) bound(cfg verbs.QPConfig) int {
 	}
 	space := min(d.limits.MaxQPWR, d.limits.MaxCQE-cfg.MaxRecvWR) - cfg.MaxSendWR - extraSends
 	return max(1, min(n, space/2))
+}
+
+// tellFewWindows logs, once for a device, that a queue pair has fewer windows than asked for.
+func (d *Device) tellFewWindows(q *queuePair) {
+	if asked := q.Cfg.MaxBoundMRs; d.windows && q.win.limit < asked && !d.fewWindows.Swap(true) {
+		d.cfg.Logger.Warn("ibverbs: queue pairs have fewer memory windows than asked for, so registrations with remote rights may wait or fail: a smaller send queue leaves more",
+			"device", d.attrs.Name, "windows", q.win.limit, "asked", asked, "send_requests", q.Cfg.MaxSendWR, "most_send_requests", d.limits.MaxQPWR)
+	}
 }
 
 // Err implements verbs.QueuePair.
