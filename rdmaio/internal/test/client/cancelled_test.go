@@ -45,3 +45,43 @@ func TestCancelledCallHoldsItsPlace(t *testing.T) {
 		})
 	}
 }
+
+// The credit that a connection keeps for cancelled Calls is not counted for the next Call. That
+// does not wait there, but goes to the other connection when a credit comes back.
+func TestKeptCreditIsNotForTheNextCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := rdmaiotest.New(t)
+		held := make(requests, 20)
+		w.Serve(held, &rdmaio.Config{Credits: 8})
+		c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{Connections: 2, Conn: &rdmaio.Config{Credits: 8}})
+		all := []<-chan error{callIn(context.Background(), c)}
+		first := <-held
+		conn := first.Conn()
+		rpctest.Answer(first)
+		for range 9 { // seven on the first connection, one on the second, and one waits
+			all = append(all, callIn(context.Background(), c))
+			synctest.Wait()
+		}
+		if n := len(held); n != 8 {
+			t.Fatalf("%d Calls are at the server, want 8 of 9", n)
+		}
+		for range 8 {
+			if r := <-held; r.Conn() == conn {
+				held <- r
+			} else {
+				rpctest.Answer(r)
+			}
+		}
+		if synctest.Wait(); len(held) != 8 {
+			t.Errorf("%d Calls are at the server, want 8: the one that waited, too", len(held))
+		}
+		for range 8 {
+			rpctest.Answer(<-held)
+		}
+		for _, call := range all {
+			if err := <-call; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
