@@ -27,11 +27,11 @@ func Close(t testing.TB, c io.Closer) {
 	}
 }
 
-// Patience is the time after which a test gives up waiting: 20 seconds, or the duration in the
+// Patience is the time after which a test gives up waiting: a minute, or the duration in the
 // environment variable PATIENCE, which internal/mutants sets.
 func Patience() time.Duration {
 	if d, err := time.ParseDuration(os.Getenv("PATIENCE")); err == nil {
 		return d
 	}
-	return 20 * time.Second
+	return time.Minute
 }

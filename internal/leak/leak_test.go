@@ -117,7 +117,7 @@ func TestCloseThatHangsFailsTheTest(t *testing.T) {
 		t.Errorf("found %q, want no error", r.errors)
 	}
 	t.Setenv("PATIENCE", "")
-	if got := Patience(); got != 20*time.Second {
+	if got := Patience(); got != time.Minute {
 		t.Errorf("the default is %v", got)
 	}
 }

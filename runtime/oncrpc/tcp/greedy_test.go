@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -51,8 +52,7 @@ var always = oncrpc.HandlerFunc(func(r *oncrpc.Request) {
 
 // begins makes a Call, and then begins a record with a mark, sends n bytes and no more. The
 // function that it returns closes the connection.
-func begins(t *testing.T, addr string, mark uint32, n int) (end func()) {
-	c := raw(t, addr)
+func begins(t *testing.T, c net.Conn, mark uint32, n int) (end func()) {
 	reply := make([]byte, 28)
 	if _, err := c.Write(goodCall(1)); err != nil {
 		t.Fatal(err)
@@ -99,14 +99,14 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 			call(there)
 			l.addr.Store(addr)
 			for range 14 {
-				begins(t, s.Addr(), 16<<20, 2<<20+20_000)
+				begins(t, raw(t, s.Addr()), 16<<20, 2<<20+20_000)
 			}
 			for range 14 {
-				begins(t, s.Addr(), 2<<20, 66_600)
+				begins(t, raw(t, s.Addr()), 2<<20, 66_600)
 			}
 			for mark := 1 << 20; mark >= 2<<10; mark /= 2 {
-				begins(t, s.Addr(), uint32(mark), min(mark-1, 66_600))
-				begins(t, s.Addr(), uint32(mark), min(mark-1, 66_600))
+				begins(t, raw(t, s.Addr()), uint32(mark), min(mark-1, 66_600))
+				begins(t, raw(t, s.Addr()), uint32(mark), min(mark-1, 66_600))
 			}
 			// Wait until the server has read what it reads; a slow machine makes the test weaker.
 			for last, same := 0, 0; same < 20; time.Sleep(time.Millisecond) {
@@ -129,25 +129,30 @@ func TestGreedyConnectionsLeaveMemory(t *testing.T) {
 // Where the server makes a record wait for memory, the wait does not count for the time in which
 // the first Call must come, or for the time of a record.
 func TestWaitForMemoryIsNotThePeersTime(t *testing.T) {
-	s := listen(t, always, &tcp.Config{MaxMemory: 3 << 20, FirstCallTimeout: time.Second, RecordTimeout: 20 * time.Second, Logger: quiet})
-	// One connection has 250 KiB, so that another one cannot have 200 KiB.
-	release := begins(t, s.Addr(), 250<<10, 250<<10-1)
-	waitFor(t, func() bool { return s.Stats().Memory > 249<<10 })
-	c := dial(t, s.Addr(), nil)
-	done := make(chan error, 1)
-	go func() {
-		_, err := c.Call(t.Context(), callOf(1, 200<<10))
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		t.Fatalf("the Call ended before memory was free: %v", err)
-	case <-time.After(1500 * time.Millisecond): // more than FirstCallTimeout
-	}
-	release()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		s, ln := servePipes(t, always, &tcp.Config{MaxMemory: 3 << 20, FirstCallTimeout: time.Second, RecordTimeout: 20 * time.Second, Logger: quiet})
+		// One connection has 250 KiB, so that another one cannot have 200 KiB.
+		release := begins(t, ln.dial(), 250<<10, 250<<10-1)
+		if synctest.Wait(); s.Stats().Memory <= 249<<10 {
+			t.Fatalf("%d bytes are in use", s.Stats().Memory)
+		}
+		c := tcp.NewConn(ln.dial(), nil)
+		done := make(chan error, 1)
+		go func() {
+			_, err := c.Call(t.Context(), callOf(1, 200<<10))
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			t.Fatalf("the Call returned before memory was free: %v", err)
+		case <-time.After(1500 * time.Millisecond): // more than FirstCallTimeout
+		}
+		release()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		_, _ = c.Close(), s.Close()
+	})
 }
 
 // A connection that has brought nothing has one goroutine and no read buffer.

@@ -107,14 +107,15 @@ func TestCancelledHalfSent(t *testing.T) {
 		const size = 16 << 20
 		call := callOf(1, size)
 		ctx, cancel := context.WithCancel(context.Background())
-		done := make(chan error, 1)
+		done, changed := make(chan error, 1), make(chan struct{})
 		go func() {
 			_, err := c.Call(ctx, call)
+			done <- err
 			clear(call.Inline)
 			for i := range call.Items[0].Data {
 				call.Items[0].Data[i] = 0xff
 			}
-			done <- err
+			close(changed)
 		}()
 		mark := make([]byte, 44)
 		if _, err := io.ReadFull(theirs, mark); err != nil {
@@ -133,6 +134,7 @@ func TestCancelledHalfSent(t *testing.T) {
 			_ = theirs.Close()
 			t.Fatal("the cancelled Call waits until its peer reads")
 		}
+		<-changed
 		go func() {
 			for xid := range uint32(2) {
 				_, _ = c.Call(context.Background(), callOf(2+xid, 0))
