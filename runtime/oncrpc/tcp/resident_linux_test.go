@@ -62,6 +62,22 @@ func ask(proc uint32, n, size int) func(t *testing.T, addr string) (run, stop fu
 	return on(func(c net.Conn) { _, _ = c.Write(asks(proc, n, size)) })
 }
 
+// comesAndGoes makes 64 Calls for replies of size bytes on one connection after the other, and
+// closes each at once.
+func comesAndGoes(size int) func(t *testing.T, addr string) (run, stop func()) {
+	return func(t *testing.T, addr string) (run, stop func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		return func() {
+			for ctx.Err() == nil {
+				if c, err := net.Dial("tcp", addr); err == nil {
+					_, _ = c.Write(asks(residenttest.Blob, 64, size))
+					_ = c.Close()
+				}
+			}
+		}, cancel
+	}
+}
+
 // The memory of a server's process, seen from outside, is bounded by Config.MaxMemory, whatever
 // peers ask for and do not read.
 func TestResidentMemoryIsBounded(t *testing.T) {
@@ -105,6 +121,8 @@ func TestResidentMemoryIsBounded(t *testing.T) {
 			b := names(4 * mib / 8)
 			_, _ = c.Write(b[:len(b)-4])
 		}), Seconds: 2, Most: 64 * mib},
+		{Name: "4 clients that come and go, 64 Calls, 1 MiB", Conns: 4, Dial: comesAndGoes(mib), Seconds: 2, Most: 64 * mib},
+		{Name: "16 clients that come and go, 64 Calls, 15 MiB", Conns: 16, Dial: comesAndGoes(15 * mib), Seconds: 2, Most: 64 * mib},
 		{Name: "16 connections, 64 Calls, 15 MiB, with the default of 256 MiB", Conns: 16, Dial: ask(residenttest.Blob, 64, 15*mib), Seconds: 3, Most: 256 * mib},
 	})
 }
