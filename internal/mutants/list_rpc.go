@@ -278,6 +278,7 @@ var rpcMutants = []mutant{
 	{"half-closed clients with many Calls get no reply", "runtime/oncrpc/tcp/halfclosed.go", "io.EOF) && h.conn.accepted {", "io.EOF) && false {", tcpTests},
 	{"a reset after the end of a stream is not noticed", "runtime/oncrpc/tcp/halfclosed.go", " || ofSystem(c.out.nc) {", " {", tcpTests},
 	{"a half-closed client that is probed may wait", "runtime/oncrpc/tcp/halfclosed.go", " && time.Since(h.probed) >= 0", " && false", tcpTests},
+	{"half-closed clients keep their places", "runtime/oncrpc/tcp/halfclosed.go", "if !h.ended || c.err != nil {\n\t\treturn false", "if true {\n\t\treturn false", tcpTests},
 	{"an old probe closes a half-closed client", "runtime/oncrpc/tcp/halfclosed.go", "if h.probed.Before(h.since) {", "if false {", tcpTests},
 	{"a half-closed client waits without a limit", "runtime/oncrpc/tcp/halfclosed.go", "limit > 0 && time.Since(h.since) >= limit || !h.probed", "!h.probed", tcpTests},
 	{"an answer gives a half-closed client no more time", "runtime/oncrpc/tcp/halfclosed.go", "if c.requests < h.left {", "if false {", tcpTests},

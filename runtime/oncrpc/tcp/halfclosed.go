@@ -97,6 +97,19 @@ func (h *halfClosed) awaitAnswer() error {
 	return nil
 }
 
+// makeRoom closes the connection of a client that has closed its direction, although it waits for
+// answers: a new client needs the place. It reports whether it does.
+func (h *halfClosed) makeRoom(why error) bool {
+	c := h.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !h.ended || c.err != nil {
+		return false
+	}
+	c.wg.Go(func() { c.fail(why) }) // the reader still runs, and the caller holds the server
+	return true
+}
+
 // late reports whether the client has closed its direction and had no answer for resetTime since.
 func (h *halfClosed) late(now time.Time) bool {
 	h.conn.mu.Lock()

@@ -159,6 +159,40 @@ func TestProbeOfAHalfClosedClient(t *testing.T) {
 	}
 }
 
+// At MaxConns a client that has closed its direction, and had no answer for a second, makes room
+// for a new one: it may have gone, and a flood of such clients must not keep out others.
+func TestHalfClosedClientMakesRoom(t *testing.T) {
+	s := listen(t, oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+		if xidOf(r) == 7 {
+			<-r.Context().Done()
+		}
+		r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+	}), &tcp.Config{MaxConns: 2, PeerTimeout: -1, Logger: quiet})
+	for range 2 {
+		c := raw(t, s.Addr())
+		if _, err := c.Write(goodCall(7)); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.(*net.TCPConn).CloseWrite()
+	}
+	for deadline := time.Now().Add(leak.Patience()); ; time.Sleep(20 * time.Millisecond) {
+		c, err := tcp.Dial(t.Context(), s.Addr(), &tcp.Config{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = c.Call(t.Context(), callOf(1, 0))
+		if _ = c.Close(); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+	if st := s.Stats(); st.Displaced == 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
 // A client that resets the connection after it has closed its direction is noticed at once,
 // whatever PeerTimeout is.
 func TestResetOfAHalfClosedClient(t *testing.T) {

@@ -18,10 +18,14 @@ import (
 // A connection that retires ends with an empty record, as one that is rejected begins with it. It
 // says that the client's Calls in progress were not executed (ADR 0182).
 
-// idleSince returns the time since when the connection is idle. ok is false if it is in use.
+// idleSince returns the time since when the connection is idle, or since when a client that has
+// closed its direction had no answer: it may have gone. ok is false if it is in use.
 func (s *serving) idleSince() (since time.Time, ok bool) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
+	if s.half.ended {
+		return s.half.since, s.conn.err == nil
+	}
 	return s.unused, s.idle()
 }
 
@@ -86,7 +90,8 @@ func (s *Server) makeRoom() bool {
 			return false
 		}
 		p := s.conns[c]
-		if p == nil || p.left || !c.retire(fmt.Errorf("%w: the server has as many connections as Config.MaxConns allows (%d), and this one was idle for longest", ErrIdle, s.set.MaxConns)) {
+		why := fmt.Errorf("%w: the server has as many connections as Config.MaxConns allows (%d), and this one was idle for longest", ErrIdle, s.set.MaxConns)
+		if p == nil || p.left || !c.retire(why) && !c.half.makeRoom(why) {
 			continue
 		}
 		p.left = true
