@@ -190,6 +190,7 @@ func Table() []Row {
 		{Package: "internal/leak"},
 		{Package: "internal/history"},
 		{Package: "internal/netfault"},
+		{Package: "internal/carriers", Imports: []string{"internal/peertest", "rdmaio", "rdmaio/verbs", "rdmaio/providers/*", "runtime/oncrpc", "runtime/oncrpc/*"}},
 		{Package: "internal/pairs", Imports: []string{"rdmaio", "rdmaio/verbs", "runtime/oncrpc", "runtime/oncrpc/replycache", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp"}},
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
