@@ -90,6 +90,10 @@ func (c *Conn) SetWriteDeadline(t time.Time) error { return c.sock.SetWriteDeadl
 type socket struct {
 	net.Conn
 	held
+	deadline deadline
+	records  records
+	limit    time.Duration // Options.RecordTimeout
+
 	settled  bool   // the handshake is complete
 	ahead    []byte // read, and not yet returned by Read
 	whole    int    // bytes of ahead that Read may return during the handshake
@@ -118,8 +122,13 @@ func (s *socket) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-func (s *socket) read(b []byte) (int, error) {
-	n, err := s.Conn.Read(b)
+func (s *socket) read(b []byte) (n int, err error) {
+	if s.limit > 0 && s.settled && s.records.within() {
+		n, err = s.readRest(b)
+	} else {
+		n, err = s.Conn.Read(b)
+	}
+	s.records.pass(b[:n])
 	s.received += int64(n)
 	s.ended = s.ended || err == io.EOF
 	return n, err

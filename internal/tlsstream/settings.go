@@ -5,6 +5,7 @@
 //   - A peer costs no state of TLS before its first record is complete, and during the handshake no
 //     more memory than twice the bytes that it sent.
 //   - The end of the TCP connection without close_notify is an error.
+//   - A record that has begun must come to its end within a time.
 //   - Records can be held and then written together, and a write that was interrupted can go on.
 //   - Errors of the handshake say what to do.
 //
@@ -33,6 +34,10 @@ type Options struct {
 	// Quiet makes a server send nothing to a client whose first bytes are not TLS. Otherwise it
 	// sends an alert in the clear.
 	Quiet bool
+
+	// RecordTimeout is the longest time that a read waits for the rest of a record, after the
+	// handshake. It then fails with ErrSlow. If zero, there is no limit.
+	RecordTimeout time.Duration
 
 	// Mark is in the errors of handshakes that another attempt would have again, for errors.Is.
 	Mark error
@@ -104,12 +109,12 @@ func (s *Settings) Client(conn net.Conn, addr string) *Conn {
 		config = config.Clone()
 		config.ServerName = host
 	}
-	return &Conn{settings: s, sock: socket{Conn: conn}, config: config}
+	return &Conn{settings: s, sock: socket{Conn: conn, limit: s.RecordTimeout}, config: config}
 }
 
 // Server returns the server's end.
 func (s *Settings) Server(conn net.Conn) *Conn {
-	return &Conn{settings: s, sock: socket{Conn: conn}, config: s.Config, isServer: true}
+	return &Conn{settings: s, sock: socket{Conn: conn, limit: s.RecordTimeout}, config: s.Config, isServer: true}
 }
 
 // Handshake does the TLS handshake. The caller has set the deadline limit, and removes it. An error

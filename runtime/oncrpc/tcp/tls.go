@@ -150,7 +150,7 @@ func (s *settings) settleTLS(server bool) error {
 	}
 	var err error
 	t.Settings, err = tlsstream.New(tlsstream.Options{
-		Config: t.Config, Protocol: sunrpc, WithoutALPN: t.WithoutALPN, Adjust: adjust, Quiet: true,
+		Config: t.Config, Protocol: sunrpc, WithoutALPN: t.WithoutALPN, Adjust: adjust, Quiet: true, RecordTimeout: s.RecordTimeout,
 		Mark: ErrTLS, ConfigField: "Config.TLS.Config", ALPNField: "Config.TLS.WithoutALPN",
 	})
 	if err == nil && server {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
+	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 )
 
 // HandshakeInput is the most that Conn.Need can return during the set-up, in bytes.
@@ -150,6 +151,8 @@ func (c *Conn) read(dst []byte, room int, holding bool) (n int, err error) {
 			return n, nil
 		case err == nil:
 			continue
+		case errors.Is(err, tlsstream.ErrSlow):
+			return 0, errSlow
 		case !errors.Is(err, os.ErrDeadlineExceeded):
 			return 0, err
 		case !c.limit.IsZero() && !time.Now().Before(c.limit):

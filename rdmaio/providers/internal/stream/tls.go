@@ -23,7 +23,7 @@ func newSecure(cfg *Config) (*secure, error) {
 		return nil, nil
 	}
 	s, err := tlsstream.New(tlsstream.Options{
-		Config: cfg.TLS, Protocol: cfg.ALPN, WithoutALPN: cfg.TLSWithoutALPN,
+		Config: cfg.TLS, Protocol: cfg.ALPN, WithoutALPN: cfg.TLSWithoutALPN, RecordTimeout: cfg.SegmentTimeout,
 		Mark: verbs.ErrTLS, ConfigField: "Config.TLS", ALPNField: "Config.TLSWithoutALPN",
 	})
 	if err != nil {
