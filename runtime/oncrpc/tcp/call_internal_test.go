@@ -39,7 +39,7 @@ func TestQueueKeepsItsOrder(t *testing.T) {
 // A connection is full with more than maxUnsent of replies.
 func TestFullConnection(t *testing.T) {
 	for unsent, want := range map[int]bool{0: false, maxUnsent: false, maxUnsent + 1: true} {
-		c := &Conn{serving: serving{unsent: unsent}}
+		c := &Conn{set: new(settings), serving: serving{unsent: unsent}}
 		if got := c.full(); got != want {
 			t.Errorf("%d bytes of replies: %v", unsent, got)
 		}
@@ -51,7 +51,7 @@ func TestReleaseKeepsShortMemory(t *testing.T) {
 	kept := false
 	for range 100 { // a sync.Pool need not return what it has
 		for _, size := range []int{keepBytes, keepBytes + 1, 4 << 20} {
-			c := &Conn{shared: alone(), serving: serving{requests: 1}}
+			c := &Conn{set: new(settings), shared: alone(), serving: serving{requests: 1}}
 			c.join()
 			c.wake.L = &c.mu
 			memory := make([]byte, 0, size)

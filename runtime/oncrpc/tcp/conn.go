@@ -26,7 +26,7 @@ import (
 // A goroutine reads records: it passes replies to the Calls that wait for them, and each Call to
 // the handler. Another one writes while there is something to write (see writer).
 type Conn struct {
-	set      settings
+	set      *settings
 	shared   *shared      // with the other connections of its server, if any
 	log      *slog.Logger // with the peer's address
 	local    string       // the address of this end
@@ -83,7 +83,7 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newConn(nc, set, false, set.ReverseHandler, alone()), nil
+	return newConn(nc, &set, false, set.ReverseHandler, alone()), nil
 }
 
 // NewConn returns the client's side of a connection over any stream, such as a net.Pipe. Close
@@ -94,7 +94,7 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 // *net.UnixConn.
 func NewConn(nc net.Conn, cfg *Config) *Conn {
 	set := cfg.settle()
-	c := newConn(nc, set, false, set.ReverseHandler, alone())
+	c := newConn(nc, &set, false, set.ReverseHandler, alone())
 	if set.TLS.Mode == TLSRequired && !hasTLS(nc) {
 		c.fail(fmt.Errorf("%w: NewConn sends no AUTH_TLS probe, and Config.TLS.Mode is TLSRequired: use Dial, or a stream that has TLS", ErrTLS))
 	}
@@ -108,14 +108,14 @@ func NewConn(nc net.Conn, cfg *Config) *Conn {
 func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
 	set := cfg.settle()
 	err := set.settleTLS(true)
-	c := newConn(nc, set, true, h, alone())
+	c := newConn(nc, &set, true, h, alone())
 	if err != nil {
 		c.fail(err)
 	}
 	return c
 }
 
-func newConn(nc net.Conn, set settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
+func newConn(nc net.Conn, set *settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	deadpeer.Watch(nc, set.PeerTimeout)
 	c := &Conn{
 		set: set, shared: with, caller: caller{calls: make(map[uint32]*pending)},
@@ -170,8 +170,9 @@ func (c *Conn) setStream(nc net.Conn) {
 // startFirst limits the time for the first message on an accepted connection. c.mu must be held.
 func (c *Conn) startFirst() {
 	if limit := c.set.FirstCallTimeout; c.accepted && limit > 0 {
-		late := fmt.Errorf("%w: no message within Config.FirstCallTimeout (%v)", ErrTimeout, limit)
-		c.first = time.AfterFunc(limit, func() { c.fail(late) })
+		c.first = time.AfterFunc(limit, func() {
+			c.fail(fmt.Errorf("%w: no message within Config.FirstCallTimeout (%v)", ErrTimeout, limit))
+		})
 	}
 }
 
@@ -303,7 +304,7 @@ func (c *Conn) readError(err error) error {
 	switch {
 	case errors.Is(err, ErrTimeout), errors.Is(err, ErrPeerClosed): // in a TLS handshake
 		return err
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, tlsstream.ErrSlow):
 		return fmt.Errorf("%w: a record made no progress for Config.RecordTimeout (%v)", ErrTimeout, c.set.RecordTimeout)
 	case errors.Is(err, io.EOF):
 		return ErrPeerClosed
@@ -334,6 +335,9 @@ func (c *Conn) fail(why error) {
 	}
 	c.err = why
 	c.cancel(why)
+	if ended := c.shared.ended; ended != nil { // no goroutine waits for that
+		go ended(c)
+	}
 	c.stopFirst()
 	c.out.hangUp(why, !c.accepted && len(c.calls)+c.abandoned.len() > 0)
 	var unsent []*request

@@ -39,7 +39,7 @@ func TestRequestIsNotServedAfterAFailedWrite(t *testing.T) {
 		var held []*oncrpc.Request
 		h := oncrpc.HandlerFunc(func(r *oncrpc.Request) { held = append(held, r); <-gate })
 		set := (&Config{Logger: slog.New(slog.DiscardHandler)}).settle()
-		c := newConn(stream, set, true, h, newShared(1<<30, 0, 2))
+		c := newConn(stream, &set, true, h, newShared(1<<30, 0, 2))
 		xid := uint32(0)
 		call := func() {
 			xid++
@@ -171,7 +171,7 @@ func TestHandshakeLeavesNothingBehind(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := newConn(stream, set, false, nil, alone())
+		client := newConn(stream, &set, false, nil, alone())
 		time.Sleep(time.Minute)
 		called := make(chan error, 1)
 		go func() {
@@ -224,7 +224,7 @@ func TestFirstMessageHasItsTimeAfterAWaitForMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ours, theirs := net.Pipe()
 		set := (&Config{FirstCallTimeout: time.Second, RecordTimeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}).settle()
-		c := newConn(theirs, set, true, nil, newShared(6<<20, 0, 2))
+		c := newConn(theirs, &set, true, nil, newShared(6<<20, 0, 2))
 		defer c.Close()
 		defer ours.Close()
 		const step = 64 << 10

@@ -13,6 +13,7 @@ import (
 type shared struct {
 	budget admission.Budget
 	places admission.Places[request]
+	ended  func(*Conn) // called on another goroutine when a connection is down; may be nil
 }
 
 // alone returns the state of a connection that has no server. It has no limits.

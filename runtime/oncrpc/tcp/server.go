@@ -80,7 +80,7 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 	}
 	s.unused.Since = s.since
 	s.shared = newShared(set.MaxMemory, set.MaxReply, set.MaxHandlers)
-	s.shared.budget.Relief = s.relieve
+	s.shared.budget.Relief, s.shared.ended = s.relieve, s.finish
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
 	s.wg.Add(1)
 	go s.accept()
@@ -186,11 +186,10 @@ func (s *Server) start(nc net.Conn, late bool) bool {
 		s.reject(nc, verdict)
 		return false
 	}
-	c := newConn(nc, s.set, true, s.handler, s.shared)
+	c := newConn(nc, &s.set, true, s.handler, s.shared)
 	s.stats.Accepted++
 	s.conns[c] = &place{source: source, late: late}
 	s.wg.Add(1)
-	context.AfterFunc(c.ctx, func() { s.finish(c) }) // no goroutine waits for that
 	if s.watch == nil && s.set.IdleTimeout > 0 {
 		s.watch = time.AfterFunc(s.set.IdleTimeout, s.watchIdle)
 	}
@@ -232,12 +231,14 @@ func (s *Server) admit(source admission.Source) (admission.Verdict, error) {
 
 // finish waits for a connection that is down, and stops counting it.
 func (s *Server) finish(c *Conn) {
+	s.mu.Lock() // until open has listed it
+	p := s.conns[c]
+	s.mu.Unlock()
 	defer s.wg.Done()
 	c.finish()
 	c.reserved.share.Leave()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := s.conns[c]
 	if !p.left {
 		s.limits.Leave(p.source)
 	}

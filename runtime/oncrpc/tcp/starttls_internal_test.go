@@ -145,7 +145,7 @@ func FuzzScreen(f *testing.F) {
 		if !ok || typ != oncrpc.MsgCall {
 			t.Skip()
 		}
-		c := &Conn{accepted: flags&1 != 0, shared: alone(), security: security{secured: flags&8 != 0}}
+		c := &Conn{accepted: flags&1 != 0, set: new(settings), shared: alone(), security: security{secured: flags&8 != 0}}
 		c.join()
 		if flags&2 != 0 {
 			c.set.tls = &tlsSettings{TLS: TLS{Mode: TLSWanted}}
@@ -175,7 +175,7 @@ func FuzzScreen(f *testing.F) {
 // Screening costs nothing for Calls that pass.
 func TestScreenAllocs(t *testing.T) {
 	call, _ := oncrpc.NewCall(1, 100003, 4, 0, oncrpc.None()).AppendBinary(nil)
-	c := &Conn{accepted: true, shared: alone()}
+	c := &Conn{accepted: true, set: new(settings), shared: alone()}
 	c.join()
 	if n := testing.AllocsPerRun(100, func() { c.screen(call) }); n > 0 {
 		t.Errorf("%v allocations", n)

@@ -21,7 +21,7 @@ import (
 
 // bare returns a connection without a stream or goroutines.
 func bare(set settings) *Conn {
-	c := &Conn{set: set, shared: alone(), caller: caller{calls: make(map[uint32]*pending)}, record: new([]byte)}
+	c := &Conn{set: &set, shared: alone(), caller: caller{calls: make(map[uint32]*pending)}, record: new([]byte)}
 	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
