@@ -192,6 +192,7 @@ func Table() []Row {
 		{Package: "internal/netfault"},
 		{Package: "internal/carriers", Imports: []string{"internal/peertest", "rdmaio", "rdmaio/verbs", "rdmaio/providers/*", "runtime/oncrpc", "runtime/oncrpc/*"}},
 		{Package: "internal/pairs", Imports: []string{"rdmaio", "rdmaio/verbs", "runtime/oncrpc", "runtime/oncrpc/replycache", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp"}},
+		{Package: "internal/liveness", Imports: []string{"internal/carriers", "internal/leak", "internal/netfault", "internal/xdrtest", "runtime/oncrpc", "runtime/oncrpc/carriertest", "runtime/xdr"}},
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
 		{Package: "internal/inflight"},

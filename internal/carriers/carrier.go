@@ -14,7 +14,7 @@ import (
 // connection.
 type Ends struct{ Client, Server []any }
 
-// Limits are limits that most carriers have, under names of their own. Zero is the default.
+// Limits are limits that most carriers have, under various names. Zero is the default.
 type Limits struct {
 	Peer   time.Duration // for a peer that does not answer: PeerTimeout
 	Setup  time.Duration // for the first bytes of a connection: HandshakeTimeout, FirstCallTimeout
@@ -66,7 +66,7 @@ type Carrier struct {
 type Server struct {
 	Addr string
 
-	// Dial connects to the server at an address: its own, or that of a proxy. reverse serves the
+	// Dial connects to the server at its address, or at the address of a proxy. reverse serves the
 	// server's Calls, if the carrier has any, and may be nil. The caller closes the connection.
 	Dial func(ctx context.Context, addr string, reverse oncrpc.Handler) (Conn, error)
 
@@ -77,7 +77,7 @@ type Server struct {
 	State func() State
 
 	// Silent connects as a client of the carrier does, and sends no message. If nil, a silent
-	// client is one that connects to Addr by TCP.
+	// client connects to Addr by TCP.
 	Silent func(t testing.TB)
 }
 

@@ -1,0 +1,14 @@
+package liveness_test
+
+import (
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/internal/carriers"
+	"github.com/rpcrdma/rpcrdma/internal/isolated"
+)
+
+// apart is a Column's Apart, over a link between two networks.
+func apart(t *testing.T) (carriers.Place, func()) {
+	link := isolated.NewLink(t)
+	return carriers.Place{Addr: isolated.FarAddr + ":20049", Near: link.Near.Do, Far: link.Far.Do}, link.Cut
+}
