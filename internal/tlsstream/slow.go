@@ -55,7 +55,13 @@ type deadline struct {
 
 // SetDeadline implements net.Conn.
 func (s *socket) SetDeadline(t time.Time) error {
-	return errors.Join(s.SetReadDeadline(t), s.Conn.SetWriteDeadline(t))
+	s.deadline.mu.Lock()
+	defer s.deadline.mu.Unlock()
+	s.deadline.above = t
+	if err := s.Conn.SetDeadline(t); err != nil || s.deadline.own.IsZero() {
+		return err
+	}
+	return s.setDeadline()
 }
 
 // SetReadDeadline implements net.Conn.
