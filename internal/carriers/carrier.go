@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -74,11 +75,18 @@ type Server struct {
 	// does.
 	Client func(reverse oncrpc.Handler) (Client, func() Counts, error)
 
+	// Vanish makes the peer of each connection vanish, where the carrier simulates that, or is nil.
+	Vanish func()
+
 	State func() State
 
-	// Silent connects as a client of the carrier does, and sends no message. If nil, a silent
-	// client connects to Addr by TCP.
+	// Silent connects as a client of the carrier does, and sends no message. It is nil over UDP,
+	// which has no connections.
 	Silent func(t testing.TB)
+
+	// Raw connects a peer with so many Receives, which sends whatever a row likes, over RDMA. It
+	// is nil over other carriers.
+	Raw func(t testing.TB, receives int) *peertest.Peer
 }
 
 // quiet is the Logger of servers.

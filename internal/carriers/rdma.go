@@ -42,6 +42,11 @@ func OverRDMA(l Limits, versions []int, open Devices) Carrier {
 				c.ReverseHandler = reverse
 				return &c
 			}
+			raw := func(t testing.TB, receives int) *peertest.Peer {
+				p := peertest.NewSized(t, near, receives, 1024)
+				p.Dial(near, s.Addr(), nil)
+				return p
+			}
 			return &Server{
 				Addr: s.Addr(),
 				Dial: func(ctx context.Context, addr string, reverse oncrpc.Handler) (c Conn, err error) {
@@ -58,7 +63,8 @@ func OverRDMA(l Limits, versions []int, open Devices) Carrier {
 					}, err
 				},
 				State:  func() State { st := s.Stats(); return State{st.Conns, int64(st.Memory)} },
-				Silent: func(t testing.TB) { peertest.NewSized(t, near, 1, 1024).Dial(near, s.Addr(), nil) },
+				Silent: func(t testing.TB) { raw(t, 1) },
+				Raw:    raw,
 			}
 		},
 	}

@@ -84,7 +84,8 @@ func Mem(l Limits, fault func(mem.Record) mem.Fault) Carrier {
 					cfg.Conn = reversed(e, reverse)
 					return counted(n.NewClient(&cfg))
 				},
-				State: func() State { st := n.Server().Stats(); return State{st.Conns, int64(st.Memory)} },
+				Vanish: n.Vanish,
+				State:  func() State { st := n.Server().Stats(); return State{st.Conns, int64(st.Memory)} },
 				Silent: func(t testing.TB) {
 					c, err := n.Dial(context.Background(), "", e.Client[1].(*tcp.Config))
 					started(t, c, err)

@@ -24,6 +24,10 @@ const maxKeepAlive = 9 * time.Hour
 // If limit is zero, no probes are sent. Watch does nothing for a stream that no TCP connection
 // carries, and an option that the system refuses keeps its default.
 func Watch(conn net.Conn, limit time.Duration) {
+	if w, ok := conn.(Watcher); ok {
+		w.Watch(limit)
+		return
+	}
 	tcp := tcpUnder(conn)
 	if tcp == nil {
 		return
@@ -48,6 +52,14 @@ func limitUnacked(tcp *net.TCPConn, limit time.Duration) {
 	}
 	units := min((limit+unit-1)/unit, math.MaxInt32)
 	_ = raw.Control(func(fd uintptr) { setTCPOption(fd, option, int(units)) })
+}
+
+// Watcher is a stream that is not of the system and notices a peer that is gone, as of a simulated
+// network.
+type Watcher interface {
+	// Watch makes the stream fail with syscall.ETIMEDOUT when its peer has been gone for limit, or
+	// never if limit is zero.
+	Watch(limit time.Duration)
 }
 
 // Prober is a stream that is not of the system and can be probed, as of a simulated network.

@@ -10,6 +10,8 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/carriers"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -33,6 +35,7 @@ const (
 type bench struct {
 	t      *testing.T
 	server *carriers.Server
+	xid    uint32           // of the last datagram
 	marked chan oncrpc.Conn // the server's ends of connections that called procMark
 
 	mu   sync.Mutex
@@ -125,6 +128,16 @@ func call(ctx context.Context, c oncrpc.Carrier, proc uint32, n int) error {
 	return err
 }
 
+// datagram returns a Call with another XID each time, for carriers without connections.
+func (b *bench) datagram(proc uint32) []byte {
+	b.xid++
+	head, err := oncrpc.NewCall(b.xid, program, 1, proc, oncrpc.None()).AppendBinary(nil)
+	if err != nil {
+		panic(err)
+	}
+	return append(head, 0, 0, 0, 0)
+}
+
 // patience is a context that ends when a test gives up.
 func patience(t *testing.T) context.Context {
 	ctx, stop := context.WithTimeout(context.Background(), leak.Patience())
@@ -213,5 +226,26 @@ func (b *bench) ends(what string, c oncrpc.Conn, since time.Time) {
 		b.t.Logf("%s: closed after %v: %v", what, time.Since(since).Round(time.Millisecond), c.Err())
 	case <-time.After(leak.Patience()):
 		b.t.Errorf("%s: up after %v", what, leak.Patience())
+	}
+}
+
+// loses waits until a peer has lost its connection, and logs how long that took.
+func (b *bench) loses(what string, p *peertest.Peer, since time.Time) {
+	b.t.Helper()
+	select {
+	case <-p.Lost:
+		b.t.Logf("%s: closed after %v: %v", what, time.Since(since).Round(time.Millisecond), p.QP.Err())
+	case <-time.After(leak.Patience()):
+		b.t.Errorf("%s: up after %v", what, leak.Patience())
+	}
+}
+
+// lost reports whether a peer has lost its connection.
+func lost(p *peertest.Peer) bool {
+	select {
+	case <-p.Lost:
+		return true
+	default:
+		return p.QP.State() != verbs.StateConnected
 	}
 }

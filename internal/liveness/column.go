@@ -12,12 +12,19 @@ type Column struct {
 	// Carrier opens the carrier with limits.
 	Carrier func(l carriers.Limits) carriers.Carrier
 
-	// Apart makes a place whose ends are on two hosts, until the end of the test. cut drops all
-	// further packets between them, and neither end is notified.
-	Apart func(t *testing.T) (p carriers.Place, cut func())
+	// Apart opens the carrier between two hosts, until the end of the test. cut drops all further
+	// packets between them, and neither end is notified. If nil, carriers.Server.Vanish does that.
+	Apart func(t *testing.T, l carriers.Limits) (c carriers.Carrier, p carriers.Place, cut func())
 
 	// Stream says that the carrier is over TCP, so that it passes through a netfault.Gate.
+	// Otherwise peers that misbehave are made by carriers.Server.Raw.
 	Stream bool
+
+	// Datagrams says that the carrier is over UDP, which has no connections.
+	Datagrams bool
+
+	// Deaf says that the clients of Carrier do not read long replies, except for the first client.
+	Deaf bool
 
 	// Cost is the limit for a silent connection.
 	Cost Cost
@@ -66,11 +73,11 @@ func Run(t *testing.T, c Column) {
 			if why := c.Without[row.name]; why != "" {
 				t.Skip(why)
 			}
-			if c.Around != nil {
+			if c.Around != nil && row.name != "vanishes" { // whose cases run in other bubbles
 				c.Around(t, func(t *testing.T) { row.run(&c, t) })
 				return
 			}
-			if row.parallel {
+			if row.parallel && c.Around == nil {
 				t.Parallel()
 			}
 			row.run(&c, t)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/carriers"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/netfault"
+	"github.com/rpcrdma/rpcrdma/internal/peertest"
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/carriertest"
@@ -22,15 +24,27 @@ import (
 // vanishes has a peer that is gone, while nothing happens, a Call is in flight, or a reply is not
 // acknowledged. Both ends notice within PeerTimeout and a second.
 func (c *Column) vanishes(t *testing.T) {
-	carriertest.Vanish{Within: soon + time.Second}.Run(t, func(t *testing.T, h oncrpc.Handler) carriertest.Cuttable {
-		place, cut := c.Apart(t)
-		carrier := c.Carrier(carriers.Limits{Peer: soon})
+	carriertest.Vanish{Within: soon + time.Second, Around: c.Around}.Run(t, func(t *testing.T, h oncrpc.Handler) carriertest.Cuttable {
+		carrier, place, cut := carriers.Carrier{}, carriers.Place{}, (func())(nil)
+		if c.Apart == nil {
+			carrier = c.Carrier(carriers.Limits{Peer: soon})
+		} else {
+			carrier, place, cut = c.Apart(t, carriers.Limits{Peer: soon})
+		}
 		s := carrier.Serve(t, place, carrier.New(), h)
 		conn, err := s.Dial(patience(t), s.Addr, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { leak.Close(t, conn) })
+		t.Cleanup(func() {
+			if err := conn.Err(); (c.Stream || c.Apart == nil) && (err == nil || !strings.Contains(err.Error(), "Config.PeerTimeout")) {
+				t.Errorf("the client's reason, %v, does not name Config.PeerTimeout", err)
+			}
+			leak.Close(t, conn)
+		})
+		if cut == nil {
+			cut = s.Vanish
+		}
 		return carriertest.Cuttable{Client: conn, Cut: cut}
 	})
 }
@@ -212,7 +226,16 @@ func (c *Column) greedy(t *testing.T) {
 	end := b.honest()
 	ctx, stop := context.WithCancel(context.Background())
 	var all sync.WaitGroup
+	if c.Datagrams {
+		conn := b.another()
+		for range clients * calls {
+			_, _ = conn.Write(b.datagram(procHold))
+		}
+	}
 	for range clients {
+		if c.Datagrams {
+			break
+		}
 		conn := b.dial(b.server.Addr)
 		if err := call(ctx, conn, procCount, 0); err != nil { // version 1 grants credits in replies
 			t.Fatal(err)
@@ -243,15 +266,45 @@ func (c *Column) greedy(t *testing.T) {
 	b.waits("memory is given back", func() bool { return b.server.State().Memory == 0 })
 }
 
+// another returns a socket of another host than the honest client's, as far as a server over UDP
+// can tell.
+func (b *bench) another() net.Conn {
+	to, err := net.ResolveUDPAddr("udp", b.server.Addr)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	conn, err := net.DialUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 2)}, to)
+	if err != nil {
+		b.t.Skipf("needs a second address of this machine: %v", err)
+	}
+	b.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
 // neverReads has a peer that asks for long replies and reads none of them. It is closed by
 // SendTimeout, or by the limit for posted work.
 func (c *Column) neverReads(t *testing.T) {
 	b := c.serve(t, carriers.Limits{Send: soon})
 	end := b.honest()
-	gate := netfault.Gated(t, b.server.Addr)
-	conn := b.dial(gate.Addr)
+	if !c.Stream && !c.Deaf {
+		p := b.server.Raw(t, 4)
+		start := time.Now()
+		for xid := uint32(0); xid < 8 && !lost(p); xid++ {
+			p.Send(peertest.NullCall(xid, 8, false))
+		}
+		b.loses("a peer without Receives", p, start)
+		end()
+		b.settles(1)
+		return
+	}
+	addr, hold := b.server.Addr, func() {}
+	if c.Stream {
+		gate := netfault.Gated(t, b.server.Addr)
+		addr, hold = gate.Addr, func() { gate.Hold(netfault.ToClient, 0) }
+	}
+	conn := b.dial(addr)
 	peer := b.mark(conn)
-	gate.Hold(netfault.ToClient, 0)
+	hold()
 	start := time.Now()
 	stop := many(conn, procLarge)
 	b.ends("a peer that never reads", peer, start)
@@ -306,12 +359,36 @@ func (c *Column) stopsWithin(t *testing.T) {
 }
 
 // garbage has peers that send random bytes, as the first ones or after others. Each loses its
-// connection.
+// connection, if it has one.
 func (c *Column) garbage(t *testing.T) {
 	b := c.serve(t, carriers.Limits{Setup: soon, Part: soon, Send: soon})
 	end := b.honest()
 	noise := make([]byte, 64<<10)
 	_, _ = rand.Read(noise)
+	if c.Datagrams {
+		conn, err := net.Dial("udp", b.server.Addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		for i := range 500 {
+			_, _ = conn.Write(noise[i : i+10*i])
+		}
+		end()
+		b.settles(0)
+		return
+	}
+	if !c.Stream {
+		p := b.server.Raw(t, 1)
+		start := time.Now()
+		for i := 0; i < 32 && !lost(p); i++ {
+			p.Send(noise[i*1000:][:10*i])
+		}
+		b.loses("a peer that sends garbage", p, start)
+		end()
+		b.settles(1)
+		return
+	}
 	for i := range 20 {
 		conn := b.connect()
 		_, _ = conn.Write(noise[i : i+100*i])

@@ -47,6 +47,7 @@ var mutants = slices.Concat(
 	rpcMutants,
 	reconnectMutants,
 	historyMutants,
+	livenessMutants,
 	hostauthMutants,
 	providerMutants,
 	iwarpMutants,

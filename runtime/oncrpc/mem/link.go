@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -23,6 +24,8 @@ type link struct {
 	number         int
 	client, server *end
 
+	ends  [2]*stream  // that the client and the server have
+	gone  atomic.Bool // Network.Vanish: nothing arrives any more
 	lost  atomic.Bool // for the client; the server may notice later
 	left  atomic.Bool // the client has closed its end; the server notices when a Stall is over
 	once  sync.Once
@@ -48,10 +51,13 @@ func (l *link) carry(reply bool) {
 	for n := 0; ; n++ {
 		record, err := readRecord(from)
 		if err != nil {
-			if !l.lost.Load() {
+			if !l.lost.Load() && !l.gone.Load() {
 				l.end()
 			}
 			return
+		}
+		if l.gone.Load() {
+			continue
 		}
 		var f Fault
 		if l.net.fault != nil {
@@ -94,11 +100,57 @@ func (l *link) deliver(f Fault, record []byte, to *end) bool {
 	return l.write(to, record)
 }
 
-// clientStream is the client's end of a link.
-type clientStream struct {
+// stream is an end of a link, as package tcp has it.
+type stream struct {
 	net.Conn
-	link *link
+	link    *link
+	limit   atomic.Int64 // Config.PeerTimeout
+	expired atomic.Bool  // the peer has been gone for that long
 }
+
+// Watch implements deadpeer.Watcher. It is called before the first use.
+func (s *stream) Watch(limit time.Duration) { s.limit.Store(int64(limit)) }
+
+// Read implements net.Conn.
+func (s *stream) Read(b []byte) (int, error) {
+	n, err := s.Conn.Read(b)
+	return n, s.explain(err)
+}
+
+// Write implements net.Conn.
+func (s *stream) Write(b []byte) (int, error) {
+	n, err := s.Conn.Write(b)
+	return n, s.explain(err)
+}
+
+// explain returns the error of a system for a peer that is gone.
+func (s *stream) explain(err error) error {
+	if err != nil && s.expired.Load() {
+		return syscall.ETIMEDOUT
+	}
+	return err
+}
+
+// vanish drops everything that either end sends from now on. Each notices by its PeerTimeout.
+func (l *link) vanish() {
+	if l.gone.Swap(true) {
+		return
+	}
+	for i, inner := range []*end{l.client, l.server} {
+		s := l.ends[i]
+		if limit := time.Duration(s.limit.Load()); limit > 0 {
+			l.net.wg.Go(func() {
+				if l.pause(limit) {
+					s.expired.Store(true)
+					_ = inner.Close()
+				}
+			})
+		}
+	}
+}
+
+// clientStream is the client's end of a link.
+type clientStream struct{ *stream }
 
 // Close implements net.Conn.
 func (c *clientStream) Close() error {
@@ -107,10 +159,7 @@ func (c *clientStream) Close() error {
 }
 
 // serverStream is the server's end of a link. It can be probed, as a connection over TCP can.
-type serverStream struct {
-	net.Conn
-	link *link
-}
+type serverStream struct{ *stream }
 
 // Probe closes the link after limit if it is lost for the client, or closed by it. Nothing answers
 // the probe, as when a firewall has forgotten the connection.
@@ -167,6 +216,7 @@ func (l *link) pause(d time.Duration) bool {
 func (l *link) end() {
 	l.once.Do(func() {
 		close(l.ended)
+		l.net.forget(l)
 		_, _ = l.client.Close(), l.server.Close()
 	})
 }

@@ -33,7 +33,8 @@ type Network struct {
 	fired  [Kinds]atomic.Int64
 
 	mu    sync.Mutex
-	links int
+	links int            // made so far
+	up    map[*link]bool // that are not closed
 }
 
 // NewNetwork returns a network whose server is h. h must not be nil. cfg may be nil. The caller
@@ -46,7 +47,7 @@ func NewNetwork(h oncrpc.Handler, cfg *NetworkConfig) (*Network, error) {
 	if set.Server == nil {
 		set.Server = &tcp.Config{FirstCallTimeout: -1}
 	}
-	n := &Network{fault: set.Fault, accept: make(chan net.Conn)}
+	n := &Network{fault: set.Fault, accept: make(chan net.Conn), up: make(map[*link]bool)}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	var err error
 	n.server, err = tcp.Serve(listener{n}, h, set.Server)
@@ -59,8 +60,9 @@ func (n *Network) Dial(ctx context.Context, _ string, cfg *tcp.Config) (*tcp.Con
 	clientEnd, ours := net.Pipe()
 	theirs, serverEnd := net.Pipe()
 	l := &link{net: n, client: newEnd(ours), server: newEnd(theirs), ended: make(chan struct{})}
+	l.ends = [2]*stream{{Conn: clientEnd, link: l}, {Conn: serverEnd, link: l}}
 	select {
-	case n.accept <- &serverStream{serverEnd, l}:
+	case n.accept <- &serverStream{l.ends[1]}:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	case <-n.ctx.Done():
@@ -70,10 +72,11 @@ func (n *Network) Dial(ctx context.Context, _ string, cfg *tcp.Config) (*tcp.Con
 	defer n.mu.Unlock()
 	l.number = n.links
 	n.links++
+	n.up[l] = true
 	n.wg.Add(2)
 	go l.carry(false)
 	go l.carry(true)
-	return tcp.NewConn(&clientStream{clientEnd, l}, cfg), nil
+	return tcp.NewConn(&clientStream{l.ends[0]}, cfg), nil
 }
 
 // NewClient returns a Client that connects over the network, and makes another connection when one
@@ -85,6 +88,24 @@ func (n *Network) NewClient(cfg *tcp.ClientConfig) (*tcp.Client, error) {
 	}
 	set.Dial = n.Dial
 	return tcp.NewClient("", &set)
+}
+
+// Vanish makes the peer of each connection vanish, at both ends, as when the network between them
+// is lost: no record arrives any more, and nothing is reported. Each end notices when its
+// Config.PeerTimeout has passed, as over TCP. Later connections work.
+func (n *Network) Vanish() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for l := range n.up {
+		l.vanish()
+	}
+}
+
+// forget removes a link that is closed.
+func (n *Network) forget(l *link) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.up, l)
 }
 
 // Server returns the server, for its Stats and Shutdown.

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"io"
 	"net"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -153,22 +152,4 @@ func TestWaitForMemoryIsNotThePeersTime(t *testing.T) {
 		}
 		_, _ = c.Close(), s.Close()
 	})
-}
-
-// A connection that has brought nothing has one goroutine and no read buffer.
-func TestSilentConnectionIsCheap(t *testing.T) {
-	s := listen(t, newService(), nil)
-	double(t, dial(t, s.Addr(), nil))
-	const conns = 200
-	before, goroutines := memory(), runtime.NumGoroutine()
-	for range conns {
-		raw(t, s.Addr())
-	}
-	waitFor(t, func() bool { return s.Stats().Conns >= conns })
-	if n := float64(runtime.NumGoroutine()-goroutines) / conns; n > 1.2 {
-		t.Errorf("%.2f goroutines for each connection", n)
-	}
-	if n := (memory() - before) / conns; n > 8<<10 {
-		t.Errorf("%d bytes for each connection, with its client's end", n)
-	}
 }

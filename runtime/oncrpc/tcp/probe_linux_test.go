@@ -1,14 +1,36 @@
 package tcp_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/isolated"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
+
+// apart starts a server and connects to it over a link between two hosts.
+func apart(t *testing.T, h oncrpc.Handler, server, client *tcp.Config) (*tcp.Conn, *isolated.Link) {
+	t.Helper()
+	link := isolated.NewLink(t)
+	var s *tcp.Server
+	var err error
+	link.Far.Do(func() { s, err = tcp.Listen(context.Background(), isolated.FarAddr+":0", h, server) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	var c *tcp.Conn
+	link.Near.Do(func() { c, err = tcp.Dial(context.Background(), s.Addr(), client) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, link
+}
 
 // A probe closes a connection whose peer has vanished within its limit, long before PeerTimeout
 // would, and leaves one whose peer is there (R288).

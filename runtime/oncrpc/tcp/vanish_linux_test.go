@@ -2,66 +2,12 @@ package tcp_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/isolated"
-	"github.com/rpcrdma/rpcrdma/internal/tlstest"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/carriertest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
-
-// apart starts a server and connects to it over a link between two hosts.
-func apart(t *testing.T, h oncrpc.Handler, server, client *tcp.Config) (*tcp.Conn, *isolated.Link) {
-	t.Helper()
-	link := isolated.NewLink(t)
-	var s *tcp.Server
-	var err error
-	link.Far.Do(func() { s, err = tcp.Listen(context.Background(), isolated.FarAddr+":0", h, server) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	var c *tcp.Conn
-	link.Near.Do(func() { c, err = tcp.Dial(context.Background(), s.Addr(), client) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = c.Close() })
-	return c, link
-}
-
-// Both ends give up a peer that vanishes after PeerTimeout, whether they wait or have sent data.
-func TestPeerVanishes(t *testing.T) {
-	for name, config := range map[string]func(t *testing.T) *tcp.Config{
-		"Plain": func(*testing.T) *tcp.Config { return &tcp.Config{Logger: quiet} },
-		"TLS": func(t *testing.T) *tcp.Config {
-			cfg := secured(tlstest.NewAuthority(t), tcp.TLSRequired)
-			cfg.TLS.Config.ServerName = "server.example"
-			return cfg
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if testing.Short() && name == "TLS" {
-				t.Skip("takes 5 s or more")
-			}
-			carriertest.RunVanishes(t, func(t *testing.T, h oncrpc.Handler) carriertest.Cuttable {
-				cfg := config(t)
-				cfg.PeerTimeout = 2 * time.Second
-				c, link := apart(t, h, cfg, cfg)
-				t.Cleanup(func() { // before it is closed
-					if err := c.Err(); !errors.Is(err, tcp.ErrTimeout) || !strings.Contains(err.Error(), "Config.PeerTimeout") {
-						t.Errorf("the client's end: %v", err)
-					}
-				})
-				return carriertest.Cuttable{Client: c, Cut: link.Cut}
-			})
-		})
-	}
-}
 
 // A peer that answers probes and reads nothing is given up after PeerTimeout, if there is data for
 // which it has no window. Without a limit the connection continues.
