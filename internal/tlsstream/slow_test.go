@@ -133,7 +133,7 @@ func TestTimeWithoutAReaderDoesNotCount(t *testing.T) {
 	})
 }
 
-// A record that comes in time is read.
+// A record that comes in time is read. The wait for the next one has no limit.
 func TestRecordInPartsIsRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, write := slowPair(t)
@@ -147,6 +147,11 @@ func TestRecordInPartsIsRead(t *testing.T) {
 		b := make([]byte, 10)
 		if n, err := s.Read(b); err != nil || string(b[:n]) != "hello" {
 			t.Errorf("%q, %v", b[:n], err)
+		}
+		start := time.Now()
+		_ = s.SetReadDeadline(start.Add(time.Hour))
+		if _, err := s.Read(b); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != time.Hour {
+			t.Errorf("the wait for the next record: %v after %v", err, time.Since(start))
 		}
 	})
 }
