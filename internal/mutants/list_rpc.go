@@ -112,7 +112,6 @@ var rpcMutants = []mutant{
 	{"a connection that was used a moment ago makes room", "internal/admission/unused.go", "ok && now.Sub(since) >= LeastUnused", "ok", placesTests},
 	{"a connection that makes room keeps its place", "runtime/oncrpc/tcp/idle.go", "		s.limits.Leave(p.source)\n", "", tcpTests},
 	{"the place of an idle connection is given twice", "runtime/oncrpc/tcp/server.go", "	if !p.left {\n		s.limits.Leave(p.source)", "	if p != nil {\n		s.limits.Leave(p.source)", tcpTests},
-	{"the place of an idle connection is given twice", "runtime/oncrpc/tcp/server.go", "\tif !p.left {\n\t\ts.limits.Leave(p.source)\n\t}\n\tdelete", "\ts.limits.Leave(p.source)\n\tdelete", tcpTests},
 	{"an idle connection is closed without a goodbye", "runtime/oncrpc/tcp/idle.go", "	if s.dropped || c.seen.Received == 0 {", "	if true {", tcpTests},
 	{"a goodbye after a Request that was dropped", "runtime/oncrpc/tcp/idle.go", "	if s.dropped || c.seen", "	if c.seen", tcpTests},
 	{"every rejection names MaxConns", "runtime/oncrpc/tcp/firstbytes.go", "	if why == admission.SourceFull {", "	if false {", tcpTests},
