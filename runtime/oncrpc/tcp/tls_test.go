@@ -417,6 +417,7 @@ func TestEndOfASessionIsAnnounced(t *testing.T) {
 		_ = conn.Close()
 	}
 	for _, orderly := range []func(*tcp.Conn) error{(*tcp.Conn).Close, func(*tcp.Conn) error { return s.Close() }} {
+		waitFor(t, func() bool { return len(s.Conns()) == 0 }) // the server forgets them later
 		c := dial(t, s.Addr(), secured(a, tcp.TLSRequired))
 		double(t, c)
 		peer := s.Conns()[0]
