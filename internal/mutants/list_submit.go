@@ -28,6 +28,7 @@ var submitMutants = []mutant{
 	{"the reader waits with messages held", "runtime/oncrpc/tcp/conn.go", "		if !buffered {\n			c.out.flush()\n		}\n", "", submitTests},
 	{"the rest of a write is lost", "runtime/oncrpc/tcp/flush.go", "	w.bufs = append(w.bufs, bytes.Clone(b[n:]))\n", "	_ = bytes.Clone(b[n:])\n", submitTests},
 	{"the part that was written is written again", "runtime/oncrpc/tcp/flush.go", "bytes.Clone(b[n:])", "bytes.Clone(b)", submitTests},
+	{"the memory of Calls is in use until the rest is written", "runtime/oncrpc/tcp/flush.go", "	w.returnCalls()\n", "", submitTests},
 	{"a batch that flush has taken is dropped", "runtime/oncrpc/tcp/writer.go", "for len(c.out.bufs) > 0 || c.out.take() {", "for c.out.take() {", submitTests},
 	{"the reader stalls with messages held", "runtime/oncrpc/tcp/request.go", "if s.conn.out.held { //", "if false { //", submitTests},
 	{"a fragment that is not the last counts as a record", "runtime/oncrpc/tcp/record.go", "return mark&lastFragment != 0 && int64", "return int64", submitTests},
