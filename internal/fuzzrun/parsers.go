@@ -78,6 +78,8 @@ var notParsers = map[string]string{
 	"internal/mutants":                          "text of mutants",
 	"internal/pcapng":                           "captures of this host",
 	"internal/xdrtest":                          "tests",
+	"internal/liveness":                         "tests",
+	"internal/v2test":                           "tests",
 	"internal/peertest":                         "tests",
 	"internal/peertest/peer2":                   "tests",
 	"internal/rdmaiotest":                       "tests",
