@@ -86,7 +86,7 @@ func TestRestOfAWriteFollows(t *testing.T) {
 			parts++
 		}
 		c.mu.Unlock()
-		// The peer reads what has come, and the goroutine writes the rest.
+		// The peer reads, and the goroutine writes the rest.
 		_ = theirs.SetReadDeadline(time.Now().Add(time.Minute))
 		got := make([]byte, len(want))
 		if _, err := io.ReadFull(theirs, got); err != nil {
