@@ -17,6 +17,7 @@ type side struct {
 	cq   verbs.CompletionQueue
 	qp   verbs.QueuePair
 	mr   verbs.MemoryRegion // 1 MiB with all rights
+	room []byte             // its memory, which the region forgets when it is deregistered
 	wake <-chan struct{}
 	lost <-chan struct{}
 	wcs  [64]verbs.WC
@@ -55,7 +56,8 @@ func newSideNotifying(t testing.TB, dev *rdmatcp.Device, notify func()) *side {
 	must()
 	s.qp, err = s.pd.CreateQP(verbs.QPConfig{SendCQ: s.cq, RecvCQ: s.cq, MaxSendWR: 256, MaxRecvWR: 256, Notify: lost})
 	must()
-	s.mr, err = s.pd.RegisterMemory(make([]byte, sideBytes),
+	s.room = make([]byte, sideBytes)
+	s.mr, err = s.pd.RegisterMemory(s.room,
 		verbs.AccessLocalWrite|verbs.AccessRemoteRead|verbs.AccessRemoteWrite|verbs.AccessRemoteInvalidate)
 	must()
 	t.Cleanup(func() {

@@ -225,9 +225,9 @@ func (v *victim) none() {
 
 // poison fills the victim's memory, and poisoned reports whether it is unchanged. Neither works
 // byte by byte: the race detector would check each access.
-func (v *victim) poison() { copy(v.mr.Bytes(), bytes.Repeat([]byte{0xa5}, sideBytes)) }
+func (v *victim) poison() { copy(v.room, bytes.Repeat([]byte{0xa5}, sideBytes)) }
 
-func (v *victim) poisoned() bool { return bytes.Count(v.mr.Bytes(), []byte{0xa5}) == sideBytes }
+func (v *victim) poisoned() bool { return bytes.Count(v.room, []byte{0xa5}) == sideBytes }
 
 // reseal corrects the CRC of a segment.
 func reseal(b []byte) []byte {
