@@ -50,8 +50,8 @@ func (g *given) tell() {
 
 // answered takes the answer to a CANCEL, or its failure.
 func (g *given) answered(c *engine.Call) {
-	g.asked, g.off = nil, g.off || c.Err != nil
-	g.outbox.Answered(c.XID, c.Reply)
+	has := g.outbox.Answered(c.XID, c.Reply)
+	g.asked, g.off = nil, g.off || c.Err != nil || !has
 	g.verdict()
 	g.e.w.after(0, g.e.name+" sends a CANCEL", g.tell)
 }

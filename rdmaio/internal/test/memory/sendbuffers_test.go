@@ -36,7 +36,7 @@ func TestRestingConnectionKeepsOneSendBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const credits, inline = 32, 4096
 		w := rdmaiotest.New(t)
-		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline}
+		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline, NoCancel: true} // no credit is kept for CANCEL
 		s := w.Serve(&rpctest.File{T: t}, cfg)
 		c := w.Dial(cfg)
 		const rest = (credits + 1) * inline // Receives, and a send buffer
@@ -81,7 +81,7 @@ func TestLostConnectionReleasesSendBuffers(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := rdmaiotest.New(t)
 				s := w.Serve(&rpctest.File{T: t}, nil)
-				c := w.Dial(nil)
+				c := w.Dial(&rdmaio.Config{NoCancel: true}) // no credit is kept for CANCEL
 				if _, err := c.Call(context.Background(), rpctest.NullCall(1, 40)); err != nil {
 					t.Fatal(err)
 				}
