@@ -66,7 +66,10 @@ func (o *outcome) wait(t *testing.T) (*oncrpc.Reply, error) {
 // Many more Calls than may be in progress are submitted at once. Each gets its own reply, once.
 func testSubmitMany(t *testing.T, open Open) {
 	c := open(t, oncrpc.HandlerFunc(echo), nil)
-	const calls = 2000
+	calls := 2000
+	if testing.Short() {
+		calls = 300
+	}
 	var wrong, twice atomic.Int32
 	var wg sync.WaitGroup
 	wg.Add(calls)
@@ -95,7 +98,7 @@ func testSubmitMany(t *testing.T, open Open) {
 // A done function submits the next Call. Calls that block go on at the same time.
 func testSubmitNext(t *testing.T, open Open) {
 	c := open(t, oncrpc.HandlerFunc(echo), nil)
-	const chains, length = 8, 200
+	const chains, length = 8, 50
 	failed := make(chan error, chains)
 	for range chains {
 		left := length
@@ -215,7 +218,7 @@ func testSubmitLost(t *testing.T, open Open) {
 	}), nil)
 	do(t, c, 1, nil, 0)
 	var all []*outcome
-	for range 1000 {
+	for range 400 {
 		o := newOutcome()
 		if err := oncrpc.Submit(t.Context(), c, newCall(c.XID(), 2, nil, 0), o.done); err != nil {
 			t.Fatal(err)
