@@ -36,7 +36,8 @@ func TestRestingConnectionKeepsOneSendBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const credits, inline = 32, 4096
 		w := rdmaiotest.New(t)
-		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline, NoCancel: true} // no credit is kept for CANCEL
+		// Without CANCEL, no credit is kept for it.
+		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline, NoCancel: true}
 		s := w.Serve(&rpctest.File{T: t}, cfg)
 		c := w.Dial(cfg)
 		const rest = (credits + 1) * inline // Receives, and a send buffer
