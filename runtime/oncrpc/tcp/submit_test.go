@@ -42,7 +42,10 @@ func (s *script) read() []uint32 {
 	for {
 		_ = s.SetReadDeadline(time.Now().Add(time.Millisecond))
 		b := make([]byte, 44)
-		if _, err := io.ReadFull(s, b); err != nil {
+		if n, err := io.ReadFull(s, b); err != nil {
+			if n > 0 {
+				s.t.Errorf("the client sent %d bytes that are no Call: %x", n, b[:n])
+			}
 			return s.xids
 		}
 		s.xids = append(s.xids, binary.BigEndian.Uint32(b[4:]))
@@ -340,4 +343,70 @@ func TestSubmittedCallsAreMadeAgain(t *testing.T) {
 	default:
 		t.Error("Close returned before a Call was completed")
 	}
+}
+
+// Done functions of a connection run one at a time, also those of Calls that a reply, a context and
+// a deadline complete, and Close waits for them.
+func TestDoneFunctionsRunOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := played(t, &tcp.Config{NoCancel: true})
+		gate, ran := make(chan struct{}), make(chan string, 10)
+		submit := func(ctx context.Context, name string, xid uint32, within time.Duration, wait bool) {
+			t.Helper()
+			call := callOf(xid, 0)
+			if within > 0 {
+				call.Deadline = time.Now().Add(within)
+			}
+			if err := c.Submit(ctx, call, func(*oncrpc.Reply, error) {
+				if wait {
+					<-gate
+				}
+				ran <- name
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		submit(ctx, "context", 1, 0, true)
+		submit(t.Context(), "reply", 2, 0, false)
+		submit(t.Context(), "deadline", 3, time.Second, false)
+		peer.read()
+		cancel()
+		synctest.Wait()
+		peer.answer(2)
+		time.Sleep(2 * time.Second)
+		closed := make(chan error, 1)
+		go func() { closed <- c.Close() }()
+		synctest.Wait()
+		if len(ran) > 0 || len(closed) > 0 {
+			t.Errorf("while a done function waits, %d others ran; Close returned: %v", len(ran), len(closed) > 0)
+		}
+		close(gate)
+		for _, want := range []string{"context", "reply", "deadline"} {
+			if got := <-ran; got != want {
+				t.Errorf("the done function of %q ran, want %q", got, want)
+			}
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The deadline of a Call that has its reply does not end a later Call.
+func TestDeadlineIsOfOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, peer := played(t, nil)
+		b := &begun{t, c, map[uint32]error{}}
+		for xid := range uint32(20) {
+			b.submit(t.Context(), time.Second, 100+xid)
+			peer.read()
+			peer.answer(100 + xid)
+			b.want(nil, false, 100+xid)
+			b.submit(t.Context(), 0, xid)
+		}
+		peer.read()
+		time.Sleep(2 * time.Second)
+		b.want(nil, false)
+	})
 }
