@@ -44,7 +44,7 @@ func (s *script) read() []uint32 {
 		b := make([]byte, 44)
 		if n, err := io.ReadFull(s, b); err != nil {
 			if n > 0 {
-				s.t.Errorf("the client sent %d bytes that are no Call: %x", n, b[:n])
+				s.t.Errorf("the client sent %d bytes in place of a Call: %x", n, b[:n])
 			}
 			return s.xids
 		}
@@ -345,7 +345,7 @@ func TestSubmittedCallsAreMadeAgain(t *testing.T) {
 	}
 }
 
-// Done functions of a connection run one at a time, also those of Calls that a reply, a context and
+// Done functions of a connection run one at a time, also for Calls that a reply, a context and
 // a deadline complete, and Close waits for them.
 func TestDoneFunctionsRunOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
