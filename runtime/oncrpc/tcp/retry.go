@@ -75,7 +75,13 @@ func (r *retrier) submit(ctx context.Context, call *oncrpc.Call, done func(*oncr
 	}
 	a.conn = c
 	if err := c.Submit(ctx, call, a.finished); err != nil {
-		a.finished(nil, err)
+		r.src.release(c)
+		if err, over := a.over(c, err); over { // done would submit again without end
+			*a = attempts{finished: a.finished}
+			r.pool.Put(a)
+			return err
+		}
+		a.goOn()
 	}
 	return nil
 }

@@ -322,6 +322,13 @@ func TestSubmittedCallsAreMadeAgain(t *testing.T) {
 	if s := c.Stats(); s.Lost != 1 || s.Connects != 2 || s.Retransmissions == 0 {
 		t.Errorf("found %+v, want one loss, two connections and retransmissions", s)
 	}
+	// One whose context is done does not begin.
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	wantError(t, c.Submit(over, callOf(c.XID(), 0), done), context.Canceled, false)
+	if len(ended) > 0 {
+		t.Error("the done function of a Call that did not begin has run")
+	}
 	// One that waits for a connection fails at its deadline, and one with Close.
 	server.Close()
 	waitFor(t, func() bool { return c.Stats().Lost == 2 })
