@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
 var (
@@ -21,6 +22,9 @@ func TestSeeds(t *testing.T) {
 	if n == 0 {
 		if n = 1000; testing.Short() {
 			n = 60
+		}
+		if xdrtest.Race {
+			n = 20
 		}
 	}
 	var fired [Faults]int

@@ -123,7 +123,9 @@ func TestAcceptanceWithAllQuirks(t *testing.T) {
 		setQuirk(reflect.ValueOf(&q).Elem().Field(i))
 	}
 	q.NoConnections = false
-	t.Run("without windows", func(t *testing.T) { accept(t, abi.TransportIWARP, q) })
+	if !testing.Short() {
+		t.Run("without windows", func(t *testing.T) { accept(t, abi.TransportIWARP, q) })
+	}
 	q.NoWindows, q.WindowsAbsent, q.WindowsUnbounded, q.NoLocalInvalidate = false, false, false, false
 	t.Run("with windows", func(t *testing.T) { accept(t, abi.TransportIB, q) })
 }

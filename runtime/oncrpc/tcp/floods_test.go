@@ -109,7 +109,7 @@ func underFlood(t *testing.T, attack func(net.Conn)) {
 	base := len(leak.Goroutines("/runtime/oncrpc"))
 	s, err := tcp.Listen(t.Context(), "127.0.0.1:0", newService(), &tcp.Config{
 		MaxRequests: 16, MaxHandlers: 8, MaxMemory: 4 << 20, MaxFragments: 64, PeerTimeout: time.Second, Logger: quiet,
-		// A loaded machine stops this process for longer than a second: the honest client must live.
+		// A loaded machine stops this process for more than a second: the honest client lives.
 		SendTimeout: 4 * time.Second, RecordTimeout: 4 * time.Second, FirstCallTimeout: 4 * time.Second,
 	})
 	if err != nil {

@@ -39,6 +39,7 @@ type optionTree struct {
 // together, and type-checks the packages. If it is not short, it also vets them and runs their
 // tests, but for the largest.
 func TestEveryOptionOnEveryUnitCompiles(t *testing.T) {
+	slowWithRaces(t)
 	mod := newModule(t)
 	for _, tree := range trees {
 		x := optionTree{tree.name, tree.include, map[string][]string{}, newChecker(t), mod, map[string]bool{}, map[string]bool{}}

@@ -43,6 +43,7 @@ func nested(format string, n int) string {
 // levels, which exceed the limit, pass their generated tests. Packages of 40 levels would take five
 // times as long to compile.
 func TestDeepTypesGiveBoundedCode(t *testing.T) {
+	slowWithRaces(t)
 	mod := newModule(t)
 	for name, format := range nestings {
 		t.Run(name, func(t *testing.T) {

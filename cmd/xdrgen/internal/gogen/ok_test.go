@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
 
 const okDir = "../../testdata/ok"
@@ -79,6 +80,15 @@ func longRun(t *testing.T, why string) {
 	t.Helper()
 	if testing.Short() && os.Getenv("CODEC_GOARCH") == "" {
 		t.Skip(why)
+	}
+}
+
+// slowWithRaces skips a test of generated code that the race detector makes slow. Other tests start
+// the same goroutines.
+func slowWithRaces(t *testing.T) {
+	t.Helper()
+	if testing.Short() && xdrtest.Race {
+		t.Skip("takes half a minute with the race detector; other tests start the same goroutines")
 	}
 }
 

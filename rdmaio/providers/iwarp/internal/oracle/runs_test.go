@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/pcapng"
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/verbstest"
@@ -79,6 +80,9 @@ func acceptance(t *testing.T, client, server iwarp.Config) (connections [][]piec
 // Every field of every FPDU of the acceptance suite is the same for both readers, and Wireshark
 // finds nothing malformed and no wrong CRC.
 func TestBothReadersAgreeOnTheSuite(t *testing.T) {
+	if testing.Short() && xdrtest.Race {
+		t.Skip("the readers start no goroutine, and package iwarp runs the suite with the race detector")
+	}
 	for _, tt := range []struct {
 		name           string
 		client, server iwarp.Config
