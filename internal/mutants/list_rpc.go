@@ -245,6 +245,7 @@ var rpcMutants = []mutant{
 	{"large arguments are kept for later calls", "runtime/oncrpc/rpc/service.go", "v.kept > keepBytes", "false", []string{"runtime/oncrpc/rpc"}},
 	{"an interrupted write keeps the memory of its Calls", "runtime/oncrpc/tcp/writer.go", "		clear(left)\n", "", tcpTests},
 	{"new clients wait behind those that have left", "runtime/oncrpc/tcp/server.go", "	if !late || s.ctx.Err() != nil {\n", "	if true {\n", []string{"runtime/oncrpc/tcp"}},
+	{"late connections take tokens of AcceptRate", "runtime/oncrpc/tcp/server.go", "				s.rate.Return()\n", "				_ = s.rate\n", []string{"runtime/oncrpc/tcp"}},
 	{"late connections wait for good", "runtime/oncrpc/tcp/server.go", "	if nc, ok := s.late.Leave(); ok {\n		s.startLate(nc)\n	}\n", "	s.late.Leave()\n", []string{"runtime/oncrpc/tcp"}},
 	{"late connections that are too many are not counted", "runtime/oncrpc/tcp/server.go", "	for _, nc := range drop {\n		s.stats.Rejected++\n", "	for _, nc := range drop {\n", []string{"runtime/oncrpc/tcp"}},
 	{"late connections stay open after the end", "runtime/oncrpc/tcp/server.go", "	for _, nc := range s.late.RemoveAll() {\n		_ = nc.Close()\n	}\n", "	s.late.RemoveAll()\n", []string{"runtime/oncrpc/tcp"}},

@@ -4,6 +4,7 @@ import (
 	"net"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -41,30 +42,24 @@ func TestPeerIsWatched(t *testing.T) {
 	}
 }
 
-// A peer that has closed its connection before it is accepted is refused at once, and takes nothing
-// of AcceptRate: the next ones in the system's queue do not wait for its handshake.
+// A peer that has closed its connection before it is accepted is refused at once: the next ones in
+// the system's queue do not wait for its handshake.
 func TestPeersThatHaveLeftAreRefused(t *testing.T) {
-	cfg := toyConfig(100)
-	cfg.AcceptRate = 1
-	d := openToy(t, cfg)
+	d := openToy(t, toyConfig(100))
 	ln, err := net.Listen("tcp", local)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const many = 20
-	var last net.Conn
-	for i := range many + 1 {
-		c, err := net.Dial("tcp", ln.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		_, _ = c.Write(hello())
-		if last = c; i < many {
-			_ = c.(*net.TCPConn).CloseWrite()
-			awaitEnd(t, c)
-		}
+	for range many {
+		haveLeft(t, ln)
 	}
+	last, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer last.Close()
+	_, _ = last.Write(hello())
 	l, err := d.listenOn(ln)
 	if err != nil {
 		t.Fatal(err)
@@ -83,6 +78,47 @@ func TestPeersThatHaveLeftAreRefused(t *testing.T) {
 	if err := r.Reject(nil); err != nil {
 		t.Error(err)
 	}
+}
+
+// A peer that has left takes nothing of AcceptRate: the listener does not pause for it.
+func TestPeersThatHaveLeftTakeNothingOfTheRate(t *testing.T) {
+	ln, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	var late []net.Conn
+	for range 20 {
+		haveLeft(t, ln)
+		c, err := ln.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		late = append(late, c)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		l := listen(t, func(c *Config) { c.AcceptRate = 1 })
+		start := time.Now()
+		for _, c := range late {
+			l.results <- c
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("%d peers that have left took %v at a rate of one a second, want no time", len(late), took)
+		}
+	})
+}
+
+// haveLeft makes a connection to a listener whose peer has closed its direction.
+func haveLeft(t *testing.T, ln net.Listener) {
+	t.Helper()
+	c, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	_, _ = c.Write(hello())
+	_ = c.(*net.TCPConn).CloseWrite()
+	awaitEnd(t, c)
 }
 
 // awaitEnd waits until the peer's system knows that our direction of a connection is closed.
