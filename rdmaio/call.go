@@ -70,13 +70,18 @@ func (c *caller) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply
 
 // exchangeIn makes a Call in a slot.
 func (c *caller) exchangeIn(ctx context.Context, s *slot, call *Call, end *CallEnd) (*Reply, error) {
+	s.shape = shape{}
+	if cause := c.attempt(ctx, s, call, end); cause != nil {
+		return c.exchangeAgain(ctx, s, call, end, cause)
+	}
+	return &call.Reply, nil
+}
+
+// exchangeAgain makes a Call whose first attempt has failed in other shapes.
+func (c *caller) exchangeAgain(ctx context.Context, s *slot, call *Call, end *CallEnd, cause error) (*Reply, error) {
 	sent := false // in any shape
 	fail := func(err error) error { return &CallError{XID: call.XID(), MayHaveRun: sent, Err: err} }
-	for s.shape = (shape{}); ; {
-		cause := c.attempt(ctx, s, call, end)
-		if cause == nil {
-			return &call.Reply, nil
-		}
+	for cause != nil {
 		sent = sent || s.call.Sent && !notProcessed(cause)
 		if !s.change(&c.set, c.agreed.Load(), call, cause) {
 			return nil, fail(cause)
@@ -84,7 +89,9 @@ func (c *caller) exchangeIn(ctx context.Context, s *slot, call *Call, end *CallE
 		if err := call.Again(ctx); err != nil {
 			return nil, fail(err)
 		}
+		cause = c.attempt(ctx, s, call, end)
 	}
+	return &call.Reply, nil
 }
 
 // attempt sends a Call in the shape of its slot, and waits for the answer.

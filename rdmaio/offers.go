@@ -72,6 +72,12 @@ func (o *offering) prepareInTurn(ctx context.Context) error {
 	if err == nil || !errors.Is(err, verbs.ErrQueueFull) {
 		return err
 	}
+	return o.awaitTurn(ctx)
+}
+
+// awaitTurn waits until this Call is the first that waits for memory windows, and then until it has
+// those that it needs.
+func (o *offering) awaitTurn(ctx context.Context) error {
 	if err := o.conclude(o.slot); err != nil {
 		return err
 	}
@@ -90,7 +96,8 @@ func (o *offering) prepareInTurn(ctx context.Context) error {
 	defer func() { <-w.turn }()
 	for {
 		before := w.ends.Load()
-		if err = o.prepare(ctx); !errors.Is(err, verbs.ErrQueueFull) {
+		err := o.prepare(ctx)
+		if !errors.Is(err, verbs.ErrQueueFull) {
 			return err
 		}
 		if len(o.slot.regions) > 0 { // its own keys end now

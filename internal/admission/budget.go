@@ -153,9 +153,9 @@ func (b *Budget) spare(t *Ticket) int64 {
 	parts := int64(b.running.n) + b.lone()
 	alone := b.excess == int64(t.extra) && (parts == 0 || parts == 1 && (t.place.in != nil || t.quick))
 	if alone {
-		return b.largest() - b.excess
+		return b.largest() - b.excess - b.shortBytes()
 	}
-	return int64(b.Most)/2 - b.excess - parts*int64(b.Reply)
+	return int64(b.Most)/2 - b.excess - b.shortBytes() - parts*int64(b.Reply)
 }
 
 // Recall takes the parts of the reserve from handlers that began before a time and have not

@@ -2,22 +2,35 @@ package admission
 
 import "sync/atomic"
 
-// quick counts the Tickets that have a part of the reserve by an atomic operation alone: a quarter
-// of the parts at most. A handler without a bound, whose reply is short, then costs no lock.
+// quick counts the Tickets that cost no lock, by one atomic operation. A handler without a bound has
+// a part of the reserve: a quarter of the parts at most. A short reply, or a handler with a bound
+// that low, has spare bytes in the rest of the reserve, which is less than a part.
+//
+//	             no bound                      Reply: short
+//	Request ──┬───────────> a part ───────────────────────────┬──> spare bytes ──End──> nothing
+//	          └─ low bound ───────────────────────────────────┘
+//
+// Without such bytes, a short reply keeps the part until its end.
 //
 //	open ──a Ticket finds no other part, or bytes of the reserve are taken──> shut
 //	 ^                                                                          │
 //	 └──none waits, and nothing of the reserve is in use but quick parts────────┘
 //
-// While it is open, the lock's side leaves the quarter alone. While it is shut, the count can only
+// While it is open, the lock's side leaves the quarter alone. While it is shut, the counts can only
 // fall, and the rest of the quarter is for all. Recall does not take quick parts.
 type quick struct {
-	state atomic.Int64 // the count, and the bit shutBit
+	state atomic.Int64 // parts, short replies in units of shortUnit, and the bit shutBit
 	shut  bool         // as the bit says. Guarded by Budget.mu.
+
+	shorts atomic.Int64 // Budget.mostShort plus 1; 0: not known yet
 }
 
 const (
-	shutBit = 1 << 40
+	shortUnit = 1 << 28
+	shutBit   = 1 << 56
+
+	// shortLimit is the largest number of short replies that cost no lock.
+	shortLimit = 1024
 
 	// quickShare is the part of the reserve that is quick: one in as many.
 	quickShare = 4
@@ -31,7 +44,7 @@ const (
 func (b *Budget) enterQuick() bool {
 	for {
 		v := b.quick.state.Load()
-		if v >= shutBit || !b.mayQuick(v+1) {
+		if v >= shutBit || !b.mayQuick(v&(shortUnit-1)+1) {
 			return false
 		}
 		if b.quick.state.CompareAndSwap(v, v+1) {
@@ -40,14 +53,58 @@ func (b *Budget) enterQuick() bool {
 	}
 }
 
-// mayQuick reports whether n Tickets may have quick parts.
-func (b *Budget) mayQuick(n int64) bool {
-	return b.Most == 0 || b.Reply >= leastQuick && 2*quickShare*n*int64(b.Reply) <= int64(b.Most)
+// enterShort takes spare bytes for a short reply, gives back one quick part or 0 of them, and reports
+// whether it did.
+func (b *Budget) enterShort(parts int64) bool {
+	for {
+		v := b.quick.state.Load()
+		if v >= shutBit || v/shortUnit >= b.shorts() {
+			return false
+		}
+		if b.quick.state.CompareAndSwap(v, v+shortUnit-parts) {
+			return true
+		}
+	}
 }
 
-// leaveQuick gives a quick part back.
-func (b *Budget) leaveQuick() {
-	if b.quick.state.Add(-1) >= shutBit {
+// shorts returns what mostShort returns.
+func (b *Budget) shorts() int64 {
+	n := b.quick.shorts.Load()
+	if n == 0 {
+		n = b.mostShort() + 1
+		b.quick.shorts.Store(n)
+	}
+	return n - 1
+}
+
+// mostShort returns how many short replies may cost no lock: as many as have room in the rest of the
+// reserve.
+func (b *Budget) mostShort() int64 {
+	switch {
+	case b.Most == 0:
+		return shortLimit
+	case b.Reply < leastQuick:
+		return 0
+	}
+	return min(shortLimit, max(0, int64(b.Most)/2-b.parts()*int64(b.Reply))/spare)
+}
+
+// shortBytes returns the bytes of short replies that cost no lock, or may do so. b.mu must be held.
+func (b *Budget) shortBytes() int64 {
+	if b.quick.shut {
+		return b.quick.state.Load() &^ shutBit / shortUnit * spare
+	}
+	return b.mostShort() * spare
+}
+
+// mayQuick reports whether n Tickets may have quick parts.
+func (b *Budget) mayQuick(n int64) bool {
+	return b.Most == 0 && n < shortUnit || b.Reply >= leastQuick && 2*quickShare*n*int64(b.Reply) <= int64(b.Most)
+}
+
+// leaveQuick gives a quick part back, or the bytes of a short reply: shortUnit.
+func (b *Budget) leaveQuick(unit int64) {
+	if b.quick.state.Add(-unit) >= shutBit {
 		b.mu.Lock()
 		b.wake()
 	}
@@ -57,7 +114,7 @@ func (b *Budget) leaveQuick() {
 func (b *Budget) lone() int64 {
 	switch {
 	case b.quick.shut:
-		return b.quick.state.Load() &^ shutBit
+		return b.quick.state.Load() & (shortUnit - 1)
 	case b.Reply < leastQuick:
 		return 0
 	}

@@ -24,6 +24,7 @@ type Ticket struct {
 	reply   int  // the bound of the reply, or its size
 	excess  bool // the reply is in the reserve
 	quick   bool // it has a quick part of the reserve
+	short   bool // it has spare bytes there for a short reply
 	replied bool // reply is its size
 
 	// Guarded by Budget.mu. While the Ticket does not wait, its user may read them.
@@ -42,13 +43,19 @@ func (s *Share) Ticket(n int) Ticket { return Ticket{share: s, own: n} }
 // Admit must not be called again before that.
 func (t *Ticket) Admit(n int, w *Waiter) bool {
 	b := t.share.budget
-	if n < 0 && !t.admitted && b.enterQuick() {
+	switch {
+	case t.admitted:
+		return true
+	case n < 0 && b.enterQuick():
 		t.admitted, t.quick = true, true
+		return true
+	case n >= 0 && n <= spare && b.enterShort(0):
+		t.admitted, t.short = true, true
 		return true
 	}
 	b.mu.Lock()
 	b.sweep()
-	ok := t.admitted || t.bind(n)
+	ok := t.bind(n)
 	switch {
 	case ok:
 	case t.mayEnter(): // so none waits for it
@@ -116,6 +123,9 @@ func (t *Ticket) leave() {
 	case t.quick:
 		t.quick = false
 		t.share.budget.quick.state.Add(-1)
+	case t.short:
+		t.short = false
+		t.share.budget.quick.state.Add(-shortUnit)
 	case t.place.in != nil:
 		t.share.running--
 		t.place.remove()
@@ -198,15 +208,19 @@ const spare = 4 << 10
 
 // Reply is called with the size of the reply, before it is queued. It gives back what the Ticket
 // has beyond that, unless it is little. Where Admit was not called, or with too low a bound, it
-// takes what lacks without asking, of the reserve if the share has too little. A short reply leaves
-// the Ticket its quick part, if it has one.
+// takes what lacks without asking, of the reserve if the share has too little.
 func (t *Ticket) Reply(n int) {
 	t.replied = true
-	more := t.reply - n
-	if t.bounded && more >= 0 && more <= spare || t.quick && n <= spare {
+	b, more := t.share.budget, t.reply-n
+	switch {
+	case t.bounded && more >= 0 && more <= spare, t.short && n <= spare:
+		return
+	case t.quick && n <= spare:
+		if b.enterShort(1) {
+			t.quick, t.short = false, true
+		}
 		return
 	}
-	b := t.share.budget
 	b.mu.Lock()
 	t.leave()
 	switch {
@@ -226,9 +240,13 @@ func (t *Ticket) Reply(n int) {
 // End gives everything back.
 func (t *Ticket) End() {
 	b := t.share.budget
-	if t.quick && t.own == 0 && t.extra == 0 {
-		t.quick, t.admitted, t.replied = false, false, false
-		b.leaveQuick()
+	if (t.quick || t.short) && t.own == 0 && t.extra == 0 {
+		unit := int64(1)
+		if t.short {
+			unit = shortUnit
+		}
+		t.quick, t.short, t.admitted, t.replied = false, false, false, false
+		b.leaveQuick(unit)
 		return
 	}
 	b.mu.Lock()

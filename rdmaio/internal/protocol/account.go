@@ -25,6 +25,8 @@ type Account interface {
 
 	// Free reports whether a message of this class may be sent.
 	Free(c Class) bool
+	// Available returns how many credits are left for Calls.
+	Available() int
 	// Sent counts a message that is about to be sent, and returns its credit value. want is the
 	// credit value of the message that it answers, if it answers one.
 	Sent(c Class, want uint32) uint32

@@ -65,6 +65,9 @@ func (a *account) Keeps() bool { return true }
 // Free implements protocol.Account: answers need no credit.
 func (a *account) Free(c protocol.Class) bool { return c != protocol.ClassCall || a.calls.Free() }
 
+// Available implements protocol.Account.
+func (a *account) Available() int { return a.calls.Granted() - a.calls.InFlight() }
+
 // Sent implements protocol.Account.
 func (a *account) Sent(c protocol.Class, want uint32) uint32 {
 	switch c {
@@ -92,7 +95,7 @@ func (a *account) Due() bool { return false }
 func (a *account) Counts() protocol.Counts {
 	return protocol.Counts{
 		Calls: a.calls.InFlight(), Busy: a.serves.Busy(),
-		Granted: a.calls.Granted(), Free: a.calls.Granted() - a.calls.InFlight(), Given: a.given,
+		Granted: a.calls.Granted(), Free: a.Available(), Given: a.given,
 		ZeroGrants: a.calls.ZeroGrants(), OverGrants: a.calls.OverGrants(),
 	}
 }
