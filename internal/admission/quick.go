@@ -2,9 +2,9 @@ package admission
 
 import "sync/atomic"
 
-// quick counts the Tickets that cost no lock, by one atomic operation. A handler without a bound has
-// a part of the reserve: a quarter of the parts at most. A short reply, or a handler with a bound
-// that low, has spare bytes in the rest of the reserve, which is less than a part.
+// quick counts the Tickets that cost no lock, by one atomic operation. A handler without a bound
+// has a part of the reserve: a quarter of the parts at most. A short reply, or a handler with a
+// bound that low, has spare bytes in the rest of the reserve, which is less than a part.
 //
 //	             no bound                      Reply: short
 //	Request ──┬───────────> a part ───────────────────────────┬──> spare bytes ──End──> nothing
@@ -53,7 +53,7 @@ func (b *Budget) enterQuick() bool {
 	}
 }
 
-// enterShort takes spare bytes for a short reply, gives back one quick part or 0 of them, and reports
+// enterShort takes spare bytes for a short reply and gives back 0 or 1 quick parts. It reports
 // whether it did.
 func (b *Budget) enterShort(parts int64) bool {
 	for {
@@ -77,8 +77,8 @@ func (b *Budget) shorts() int64 {
 	return n - 1
 }
 
-// mostShort returns how many short replies may cost no lock: as many as have room in the rest of the
-// reserve.
+// mostShort returns how many short replies may cost no lock: as many as have room in the rest of
+// the reserve.
 func (b *Budget) mostShort() int64 {
 	switch {
 	case b.Most == 0:
