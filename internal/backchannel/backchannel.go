@@ -64,14 +64,16 @@ func (b *Conns[C]) latest() (c C, ok bool) {
 	return c, false
 }
 
-// TryAcquire is Acquire without a wait.
-func (b *Conns[C]) TryAcquire() (c C, ok bool) {
+// TryAcquire is Acquire without a wait. ok is false if there is no connection now, and err is
+// set after Close.
+func (b *Conns[C]) TryAcquire() (c C, ok bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
-		return c, false
+		return c, false, oncrpc.ErrClosed
 	}
-	return b.latest()
+	c, ok = b.latest()
+	return c, ok, nil
 }
 
 // Close makes Acquire fail with oncrpc.ErrClosed.

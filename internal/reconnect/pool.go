@@ -96,13 +96,15 @@ func (p *Pool[C]) Acquire(ctx context.Context, again bool) (C, error) {
 	return call.Conn, call.Err
 }
 
-// TryAcquire is Acquire without a wait.
-func (p *Pool[C]) TryAcquire() (conn C, ok bool) {
+// TryAcquire is Acquire without a wait. ok is false if there is no connection now, and err is
+// set after Close.
+func (p *Pool[C]) TryAcquire() (conn C, ok bool, err error) {
 	p.mu.Lock()
 	if conn, ok = p.take(); !ok {
+		err = p.machine.Closed()
 		p.mu.Unlock()
 	}
-	return conn, ok
+	return conn, ok, err
 }
 
 // take returns a connection that is up and has room. p.mu must be held; if there is one, take

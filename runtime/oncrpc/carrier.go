@@ -25,6 +25,9 @@ var (
 	// ErrNoClient reports that no connection of the client was bound in time for a reverse Call of
 	// a Backchannel.
 	ErrNoClient = errors.New("oncrpc: the client has no connection to call it on")
+
+	// ErrNoDone: Submit has no function to call when the Call is over.
+	ErrNoDone = errors.New("oncrpc: a Call is submitted without a done function")
 )
 
 // Carrier sends Calls to one peer and returns the replies. Package rpc makes Calls from the types

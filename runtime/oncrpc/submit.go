@@ -1,6 +1,9 @@
 package oncrpc
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // Submitter is a Carrier whose Calls need no goroutine: a Call in flight is a record in memory.
 type Submitter interface {
@@ -28,13 +31,43 @@ func Submit(ctx context.Context, c Carrier, call *Call, done func(*Reply, error)
 	if s, ok := c.(Submitter); ok {
 		return s.Submit(ctx, call, done)
 	}
+	if err := CheckSubmit(ctx, call, done); err != nil {
+		return err
+	}
 	go wait(ctx, c, call, done)
+	return nil
+}
+
+// CheckSubmit returns the *CallError of a Call that cannot be submitted at all. A Submitter begins
+// with it: a done function that submits again at each error then ends with its context.
+func CheckSubmit(ctx context.Context, call *Call, done func(*Reply, error)) error {
+	err := CheckCall(call)
+	switch {
+	case err != nil:
+		return err
+	case done == nil:
+		return &CallError{XID: call.XID(), Err: ErrNoDone}
+	case ctx.Err() != nil:
+		return &CallError{XID: call.XID(), Err: ctx.Err()}
+	}
+	return nil
+}
+
+// CheckCall returns the *CallError of a Call that cannot be made at all: one that is nil, or whose
+// message is not a Call.
+func CheckCall(call *Call) error {
+	if call == nil {
+		return &CallError{Err: fmt.Errorf("%w: the Call is nil", ErrMessage)}
+	}
+	if err := call.Check(MsgCall); err != nil {
+		return &CallError{Err: err}
+	}
 	return nil
 }
 
 // wait makes a Call and calls done.
 func wait(ctx context.Context, c Carrier, call *Call, done func(*Reply, error)) {
-	if call != nil && !call.Deadline.IsZero() {
+	if !call.Deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, call.Deadline)
 		defer cancel()

@@ -67,6 +67,14 @@ func (m *Machine[C]) Take() (conn C, crowded, ok bool) {
 	return l.conn, !m.further && m.isCrowded(l), true
 }
 
+// Closed returns the error of Calls after Close, and nil before.
+func (m *Machine[C]) Closed() error {
+	if m.closed {
+		return m.rules.Closed
+	}
+	return nil
+}
+
 // isCrowded reports whether Calls share a connection although there may be one more.
 func (m *Machine[C]) isCrowded(l *link[C]) bool {
 	return l.calls > 1 && len(m.links) < m.rules.Connections

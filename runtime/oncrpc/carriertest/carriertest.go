@@ -30,6 +30,7 @@ func Run(t *testing.T, open Open) {
 		"Answers": testAnswers, "Drop": testDrop, "Panic": testPanic, "Goexit": testGoexit, "Later": testLater, "BadReply": testBadReply,
 		"Reverse": testReverse, "ReverseEnded": testReverseEnded, "Wrapped": testWrapped, "Serve": testServe, "Peer": testPeer,
 		"SubmitMany": testSubmitMany, "SubmitNext": testSubmitNext, "SubmitGiveUp": testSubmitGiveUp, "SubmitLost": testSubmitLost, "SubmitPanic": testSubmitPanic,
+		"SubmitRefused": testSubmitRefused,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

@@ -291,3 +291,37 @@ func testSubmitPanic(t *testing.T, open Open) {
 		}
 	}
 }
+
+// A Call that cannot be made is refused at once, and its done function does not run: otherwise one
+// that submits again at each error never ends.
+func testSubmitRefused(t *testing.T, open Open) {
+	c := open(t, oncrpc.HandlerFunc(echo), nil)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	var ran atomic.Int32
+	count := func(*oncrpc.Reply, error) { ran.Add(1) }
+	reply := &oncrpc.Call{Message: replyMessage(c.XID(), nil)}
+	for _, tt := range []struct {
+		what string
+		ctx  context.Context
+		call *oncrpc.Call
+		done func(*oncrpc.Reply, error)
+		want error
+	}{
+		{"no Call", soon(t), nil, count, oncrpc.ErrMessage},
+		{"a reply", soon(t), reply, count, oncrpc.ErrMessage},
+		{"no done function", soon(t), newCall(c.XID(), 1, nil, 0), nil, oncrpc.ErrNoDone},
+		{"a context that is done", cancelled, newCall(c.XID(), 1, nil, 0), count, context.Canceled},
+	} {
+		err := oncrpc.Submit(tt.ctx, c, tt.call, tt.done)
+		if ce, ok := errors.AsType[*oncrpc.CallError](err); !ok || ce.MayHaveRun || !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v, want a CallError of a Call that was not sent: %v", tt.what, err, tt.want)
+		}
+	}
+	if _, err := c.Call(soon(t), newCall(c.XID(), 1, []byte("after"), 0)); err != nil {
+		t.Errorf("a Call after those that were refused: %v", err)
+	}
+	if n := ran.Load(); n != 0 {
+		t.Errorf("%d done functions ran", n)
+	}
+}

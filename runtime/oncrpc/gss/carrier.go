@@ -85,11 +85,8 @@ const mostRefreshes = 2
 // oncrpc.ErrVerf, and results that are not protected with ErrBody. Denials have no checksum: a
 // network that can be written to can forge them (RFC 2203 §5.3.3.3).
 func (c *Carrier) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	if call == nil {
-		return nil, &oncrpc.CallError{Err: fmt.Errorf("%w: the Call is nil", oncrpc.ErrMessage)}
-	}
-	if err := call.Check(oncrpc.MsgCall); err != nil {
-		return nil, &oncrpc.CallError{Err: err}
+	if err := oncrpc.CheckCall(call); err != nil {
+		return nil, err
 	}
 	xid := call.XID()
 	if err := checkPlain(&call.Message); err != nil {

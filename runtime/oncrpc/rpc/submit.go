@@ -27,12 +27,18 @@ func (c *Client) SubmitAtMost(ctx context.Context, proc uint32, args, results xd
 
 // submit is Submit with the size of the largest reply.
 func (c *Client) submit(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int, done func(error)) error {
-	if len(c.cfg.Interceptors) > 0 && checkValues(args, results) == nil {
+	err := ctx.Err()
+	if done == nil {
+		err = oncrpc.ErrNoDone
+	}
+	if err == nil && len(c.cfg.Interceptors) > 0 && checkValues(args, results) == nil {
 		go c.wait(ctx, proc, args, results, opt, most, done)
 		return nil
 	}
 	p := c.newCall(proc, results)
-	err := p.prepare(args, opt, most)
+	if err == nil {
+		err = p.prepare(args, opt, most)
+	}
 	if err == nil {
 		p.done = done
 		err = oncrpc.Submit(ctx, c.carrier, &p.call, p.finished)

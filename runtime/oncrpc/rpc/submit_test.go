@@ -115,6 +115,13 @@ func TestSubmittedCallsDoAsOthers(t *testing.T) {
 			if !errors.Is(err, rpc.ErrNilValue) {
 				t.Errorf("%s: nil arguments: %v", name, err)
 			}
+			if err = c.Submit(t.Context(), store.ProcNull, nil, nil, nil, nil); !errors.Is(err, oncrpc.ErrNoDone) || !errors.As(err, &failed) {
+				t.Errorf("%s: without a done function: %v", name, err)
+			}
+			err = c.Submit(ctx, store.ProcNull, nil, nil, nil, func(error) { t.Error("done of a call whose context was done") })
+			if !errors.Is(err, context.Canceled) || !errors.As(err, &failed) {
+				t.Errorf("%s: with a context that is done: %v", name, err)
+			}
 		}
 		if n := intercepted.Load(); n != 100+4 {
 			t.Errorf("the interceptor saw %d calls", n)

@@ -81,7 +81,7 @@ func (b *Backchannel) acquire(ctx context.Context, _ bool) (*Conn, error) {
 }
 
 // tryAcquire implements source.
-func (b *Backchannel) tryAcquire() (*Conn, bool) { return b.bound.TryAcquire() }
+func (b *Backchannel) tryAcquire() (*Conn, bool, error) { return b.bound.TryAcquire() }
 
 // release implements source.
 func (*Backchannel) release(*Conn) {}

@@ -93,7 +93,7 @@ func (c *caller) result(p *pending) (*oncrpc.Reply, error) {
 
 // prepare returns a pending for a Call.
 func (c *caller) prepare(ctx context.Context, call *oncrpc.Call) (*pending, error) {
-	err := checkCall(call)
+	err := oncrpc.CheckCall(call)
 	if err != nil {
 		return nil, err
 	}

@@ -223,7 +223,7 @@ func (c *Client) acquire(ctx context.Context, again bool) (*Conn, error) {
 }
 
 // tryAcquire implements source.
-func (c *Client) tryAcquire() (*Conn, bool) { return c.pool.TryAcquire() }
+func (c *Client) tryAcquire() (*Conn, bool, error) { return c.pool.TryAcquire() }
 
 // release implements source.
 func (c *Client) release(conn *Conn) { c.pool.Release(conn) }

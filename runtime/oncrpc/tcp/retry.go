@@ -3,7 +3,6 @@ package tcp
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -17,8 +16,9 @@ type source interface {
 	// reason. again says that the Call was on a connection that was lost.
 	acquire(ctx context.Context, again bool) (*Conn, error)
 
-	// tryAcquire returns a connection that is up, unless it would have to wait for one.
-	tryAcquire() (c *Conn, ok bool)
+	// tryAcquire is acquire without a wait. ok is false if there is no connection now, and err is
+	// set after Close.
+	tryAcquire() (c *Conn, ok bool, err error)
 
 	// release is called when the Call no longer uses the connection.
 	release(*Conn)
@@ -54,7 +54,7 @@ func newRetrier(src source, losses int) *retrier {
 
 // call makes a Call and waits for its reply.
 func (r *retrier) call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	if err := checkCall(call); err != nil {
+	if err := oncrpc.CheckCall(call); err != nil {
 		return nil, err
 	}
 	a := attempts{retrier: r, ctx: ctx, call: call, tries: machine.Tries{Losses: r.losses}}
@@ -63,12 +63,15 @@ func (r *retrier) call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, e
 
 // submit begins a Call.
 func (r *retrier) submit(ctx context.Context, call *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
-	if err := checkCall(call); err != nil {
+	if err := oncrpc.CheckSubmit(ctx, call, done); err != nil {
 		return err
+	}
+	c, ok, err := r.src.tryAcquire()
+	if err != nil {
+		return &oncrpc.CallError{XID: call.XID(), Err: err}
 	}
 	a := r.pool.Get().(*attempts)
 	a.retrier, a.ctx, a.call, a.done, a.tries = r, ctx, call, done, machine.Tries{Losses: r.losses}
-	c, ok := r.src.tryAcquire()
 	if !ok {
 		a.goOn()
 		return nil
@@ -206,15 +209,4 @@ func (a *attempts) finish(reply *oncrpc.Reply, err error) {
 	*a = attempts{finished: a.finished}
 	r.pool.Put(a)
 	done(reply, err)
-}
-
-// checkCall returns an error if a Call cannot be made at all.
-func checkCall(call *oncrpc.Call) error {
-	if call == nil {
-		return &oncrpc.CallError{Err: fmt.Errorf("%w: the Call is nil", oncrpc.ErrMessage)}
-	}
-	if err := call.Check(oncrpc.MsgCall); err != nil {
-		return &oncrpc.CallError{Err: err}
-	}
-	return nil
 }

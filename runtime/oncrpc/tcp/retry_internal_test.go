@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -46,9 +47,9 @@ func (l *listed) acquire(context.Context, bool) (*Conn, error) {
 	return c, nil
 }
 
-func (l *listed) tryAcquire() (*Conn, bool) {
+func (l *listed) tryAcquire() (*Conn, bool, error) {
 	c, err := l.acquire(nil, false)
-	return c, err == nil
+	return c, err == nil, nil
 }
 
 func (l *listed) release(*Conn) { l.inUse-- }
@@ -279,6 +280,54 @@ func TestCloseDuringAPause(t *testing.T) {
 			t.Errorf("%v after %v, want %v at once", err, time.Since(start), oncrpc.ErrClosed)
 		}
 	})
+}
+
+// Close of a Client waits for the done function of a Call that had no connection.
+func TestCloseWaitsForDoneFunctions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, err := NewClient("", &ClientConfig{
+			WaitForServer: true, MinBackoff: time.Hour, MaxBackoff: time.Hour,
+			Dial: func(context.Context, string, *Config) (*Conn, error) { return nil, errors.New("refused") },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var gate, closed = make(chan struct{}), make(chan error, 1)
+		if err := c.Submit(t.Context(), nullCall(t, 7), func(*oncrpc.Reply, error) { <-gate }); err != nil {
+			t.Fatal(err)
+		}
+		go func() { closed <- c.Close() }()
+		synctest.Wait()
+		if len(closed) > 0 {
+			t.Error("Close returned while a done function ran")
+		}
+		close(gate)
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A Call whose deadline has passed is not made again, although its connection was lost as well.
+func TestLateCallIsNotMadeAgain(t *testing.T) {
+	down := connected(t, "nothing")
+	_ = down.Close()
+	for _, tt := range []struct {
+		deadline time.Time
+		err      error
+		over     bool
+	}{
+		{time.Now(), context.DeadlineExceeded, true},
+		{time.Now(), oncrpc.ErrClosed, false},
+		{time.Time{}, context.DeadlineExceeded, false}, // of a write
+	} {
+		call := nullCall(t, 7)
+		call.Deadline = tt.deadline
+		a := attempts{retrier: newRetrier(nil, 1), ctx: t.Context(), call: call, tries: machine.Tries{Losses: 1}}
+		if err, over := a.over(down, &oncrpc.CallError{XID: 7, Err: tt.err}); over != tt.over || !errors.Is(err, tt.err) {
+			t.Errorf("deadline %v, %v: over is %v; %v", tt.deadline, tt.err, over, err)
+		}
+	}
 }
 
 // A Client has its own cache of TLS sessions, unless the caller has one. The caller's Config stays

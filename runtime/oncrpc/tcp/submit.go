@@ -14,6 +14,9 @@ var _ oncrpc.Submitter = (*Conn)(nil)
 // are submitted in done functions leave in one write, after the last of the replies that one read
 // has brought.
 func (c *Conn) Submit(ctx context.Context, call *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
+	if err := oncrpc.CheckSubmit(ctx, call, done); err != nil {
+		return err
+	}
 	p, err := c.prepare(ctx, call)
 	if err != nil {
 		return err

@@ -118,6 +118,9 @@ func (b *begun) want(why error, run bool, xids ...uint32) {
 	}
 }
 
+// never is the done function of a Call that does not begin.
+func never(*oncrpc.Reply, error) { panic("the done function of a Call that did not begin has run") }
+
 // Calls beyond MaxCalls wait in their order until others are over, by a reply or without one. Those
 // that are given up while they wait were not sent, and take no place.
 func TestSubmittedCallsWaitForPlaces(t *testing.T) {
@@ -156,11 +159,11 @@ func TestSubmittedCallsWaitForPlaces(t *testing.T) {
 		cancelOther()
 		b.want(context.Canceled, true, 7)
 		wantSent(8)
-		if err := c.Submit(t.Context(), callOf(7, 0), nil); !errors.Is(err, oncrpc.ErrXIDInUse) {
+		if err := c.Submit(t.Context(), callOf(7, 0), never); !errors.Is(err, oncrpc.ErrXIDInUse) {
 			t.Errorf("XID of a Call that was given up: %v", err)
 		}
 		b.submit(t.Context(), 0, 9)
-		if err := c.Submit(t.Context(), callOf(9, 0), nil); !errors.Is(err, oncrpc.ErrXIDInUse) {
+		if err := c.Submit(t.Context(), callOf(9, 0), never); !errors.Is(err, oncrpc.ErrXIDInUse) {
 			t.Errorf("XID of a Call that waits: %v", err)
 		}
 		b.submit(t.Context(), 0, 10)
@@ -175,7 +178,7 @@ func TestSubmittedCallsWaitForPlaces(t *testing.T) {
 		if len(b.ended) != 4 {
 			t.Errorf("%d Calls ended with the connection, want 4", len(b.ended))
 		}
-		wantError(t, c.Submit(t.Context(), callOf(12, 0), nil), oncrpc.ErrClosed, false)
+		wantError(t, c.Submit(t.Context(), callOf(12, 0), never), oncrpc.ErrClosed, false)
 	})
 }
 
@@ -350,6 +353,10 @@ func TestSubmittedCallsAreMadeAgain(t *testing.T) {
 	default:
 		t.Error("Close returned before a Call was completed")
 	}
+	wantError(t, c.Submit(t.Context(), callOf(c.XID(), 0), never), oncrpc.ErrClosed, false)
+	b := tcp.NewBackchannel(nil)
+	b.Close()
+	wantError(t, b.Submit(t.Context(), callOf(b.XID(), 0), never), oncrpc.ErrClosed, false)
 }
 
 // Done functions of a connection run one at a time, also for Calls that a reply, a context and

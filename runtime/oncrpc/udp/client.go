@@ -62,11 +62,8 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 // Call implements oncrpc.Carrier. It sends the Call again until its reply comes, as
 // Config.MinRetransmit says. A Call of more than MaxMessage bytes fails with ErrSize.
 func (c *Conn) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	if call == nil {
-		return nil, &oncrpc.CallError{Err: fmt.Errorf("%w: the Call is nil", oncrpc.ErrMessage)}
-	}
-	if err := call.Check(oncrpc.MsgCall); err != nil {
-		return nil, &oncrpc.CallError{Err: err}
+	if err := oncrpc.CheckCall(call); err != nil {
+		return nil, err
 	}
 	sent, err := c.exchange(ctx, call)
 	if err != nil {
