@@ -125,14 +125,18 @@ test-memory: ## run the verbs tests with the upper levels of memory checks: inac
 # tests, and both are listed. The second run has all of them. Target vet vets for both.
 # One package more than processors is tested at a time, because some wait for peers and time limits.
 atonce = -p $$(($$(getconf _NPROCESSORS_ONLN) + 1))
+
+# The longest packages begin first. Most of them wait for peers: at the end nothing would run beside them.
+longest = ./rdmaio/providers/ibverbs ./rdmaio/providers/rdmatcp ./rdmaio/internal/sim ./runtime/oncrpc/tcp ./internal/pairs
+longest_unraced = ./cmd/xdrgen ./cmd/xdrgen/internal/gogen ./runtime/oncrpc/replycache ./rdmaio/internal/credit ./tools/wireshark
 test-go: test-race test-all ## run the tests: the short ones with the race detector, then all without it
 
 test-race: ## run the short tests with the race detector
-	$(if $(race),$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off -race -short $(TESTFLAGS) work,@echo 'make test-race: skipped: the race detector needs a C compiler')
+	$(if $(race),$(GO) run ./internal/testrun $(atonce) -timeout 25m -vet=off -race -short $(TESTFLAGS) $(longest) work,@echo 'make test-race: skipped: the race detector needs a C compiler')
 
 everytest = $(atonce) -timeout 25m -vet=off $(if $(race),,-tags memcheck) $(TESTFLAGS)
 test-all: ## run all tests, without the race detector, which distorts allocation counts
-	$(alone) $(GO) run ./internal/testrun $(everytest) ./...
+	$(alone) $(GO) run ./internal/testrun $(everytest) $(longest) $(longest_unraced) ./...
 	$(GO) run ./internal/testrun $(everytest) $(others)
 
 # Packages whose tests wait for goroutines, peers and time limits, and take seconds.
