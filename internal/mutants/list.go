@@ -58,7 +58,7 @@ var mutants = slices.Concat(
 	planMutants,
 	amendMutants,
 	callMutants,
-	submitMutants,
+	submitMutants, inlineMutants,
 	v2Mutants,
 	version2Mutants,
 	nfsMutants,

@@ -3,7 +3,36 @@ package main
 var (
 	submitTests   = []string{"runtime/oncrpc/tcp", "runtime/oncrpc/rpc"}
 	inflightTests = []string{"internal/inflight"}
+	inlineTests   = []string{"internal/admission"}
+	gssMarkTests  = []string{"runtime/oncrpc/rpc"}
 )
+
+// inlineMutants are in procedures that run where their Calls were read.
+var inlineMutants = []mutant{
+	{"a handler that runs is not looked at", "internal/admission/inline.go", "if !i.watched.Load() && i.watched", "if false && i.watched", inlineTests},
+	{"one look is enough to block", "internal/admission/inline.go", "	if now != before {", "	if now != before && now&stateRuns == 0 {", inlineTests},
+	{"a handler that rests blocks", "internal/admission/inline.go", "	if now&stateRuns != 0 {", "	if now != 0 {", inlineTests},
+	{"a procedure blocks again and again", "internal/admission/inline.go", "	b.found[p] = true\n", "", inlineTests},
+	{"no procedure is known to block", "internal/admission/inline.go", "	b.some.Store(true)\n", "", inlineTests},
+	{"two goroutines read", "internal/admission/inline.go", "	return i.state.CompareAndSwap(at|stateRuns, at)", "	return i.state.Swap(at) != 0", inlineTests},
+	{"a handler that has returned is replaced", "internal/admission/inline.go", "i.state.CompareAndSwap(at|stateRuns, at|stateReplaced) {", "i.state.Swap(at|stateReplaced) != 0 {", inlineTests},
+	{"a handler that begins as the timer stops is not looked at", "internal/admission/inline.go", "	if i.state.Load()&^(1", "	if false && i.state.Load()&^(1", inlineTests},
+	{"a row of handlers has no end", "internal/admission/inline.go", "	return true\n}\n\n// watch", "	return false\n}\n\n// watch", inlineTests},
+	{"marked procedures overtake", "runtime/oncrpc/tcp/inline.go", "if c.set.NonBlocking || c.waiting.Waiting() {", "if c.set.NonBlocking {", tcpTests},
+	{"marked procedures have a goroutine", "runtime/oncrpc/tcp/inline.go", "if !oncrpc.NonBlocking(h,", "if oncrpc.NonBlocking(h,", tcpTests},
+	{"a procedure that has blocked does so again", "runtime/oncrpc/tcp/inline.go", " || c.shared.blocks.Has(prog, vers, proc)", "", tcpTests},
+	{"a goroutine that was replaced reads on", "runtime/oncrpc/tcp/inline.go", "	if !c.inline.End(run) {\n", "	if !c.inline.End(run) && false {\n", tcpTests},
+	{"a marked procedure that waits for memory stops its connection", "runtime/oncrpc/tcp/inline.go", "		r.conn.inline.HandOver(r.here)\n", "", tcpTests},
+	{"a marked procedure that exits leaves the connection up", "runtime/oncrpc/tcp/inline.go", "r.answered.Load() && replaced {", "r.answered.Load() {", tcpTests},
+	{"procedures with Interceptors are marked", "runtime/oncrpc/rpc/handler.go", "	if len(h.cfg.Interceptors) > 0 {\n		return false\n	}\n", "", rpcTests},
+	{"the null procedure is not marked", "runtime/oncrpc/rpc/service.go", "	s.NonBlocking(0)\n", "", rpcTests},
+	{"a bound removes a mark", "runtime/oncrpc/rpc/service.go", "facts{bound, p.nonBlocking}", "facts{bound, false}", rpcTests},
+	{"a mark removes a bound", "runtime/oncrpc/rpc/service.go", "facts{s.procedure(proc).bound, true}", "facts{-1, true}", rpcTests},
+	{"a request for a context runs on the reader", "runtime/oncrpc/gss/handler.go", "return procedure != 0 && oncrpc.NonBlocking", "return oncrpc.NonBlocking", gssMarkTests},
+	{"the sidecar marks no procedure", "cmd/internal/sema/procvalues.go", "			p.NonBlocking = true\n", "			_ = p\n", []string{"cmd/internal/sema"}},
+	{"an amended program loses its marks", "cmd/internal/sema/amendlines.go", "			b.NonBlocking = append(b.NonBlocking, x)\n", "			_ = x\n", []string{"cmd/internal/sema"}},
+	{"services do not mark procedures", "cmd/xdrgen/internal/gogen/gostubs/server.go", "	if len(marked) > 0 {", "	if false {", []string{"cmd/xdrgen/internal/gogen"}},
+}
 
 // submitMutants are in calls that need no goroutine: their places, ends and done functions, and the
 // writes that follow a read.

@@ -59,6 +59,25 @@ func IsNull(h Handler, program, version uint32) bool {
 	return ok && k.IsNull(program, version)
 }
 
+// NonBlocker is implemented by a Handler that knows which of its procedures never block. A server
+// runs them where it has read the Call, without another goroutine, when it has memory for the reply
+// at once and no earlier Call of the connection waits.
+type NonBlocker interface {
+	// NonBlocking states that ServeRPC does not wait for a Call of a procedure: not for a lock that
+	// is held for long, for a disk or for a Call that it makes itself. It may answer later, from
+	// another goroutine. It also states that ServeRPC does not exit its goroutine: that closes the
+	// connection. It must not block itself, and is asked before each Call.
+	NonBlocking(program, version, procedure uint32) bool
+}
+
+// NonBlocking returns what a Handler says of a procedure, or false if it is not a NonBlocker. A
+// Handler that passes Requests on to another one, and does not block either, implements NonBlocker
+// with it.
+func NonBlocking(h Handler, program, version, procedure uint32) bool {
+	n, ok := h.(NonBlocker)
+	return ok && n.NonBlocking(program, version, procedure)
+}
+
 // HandlerFunc adapts a function to a Handler.
 type HandlerFunc func(*Request)
 

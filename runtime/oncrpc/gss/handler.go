@@ -162,6 +162,12 @@ func (h *Handler) ReplyBound(program, version, procedure uint32) int {
 	return min(n, math.MaxInt32-protection) + protection
 }
 
+// NonBlocking implements oncrpc.NonBlocker. Procedure 0 may make a context, for which the mechanism
+// may wait. Checking and protecting messages is computing.
+func (h *Handler) NonBlocking(program, version, procedure uint32) bool {
+	return procedure != 0 && oncrpc.NonBlocking(h.next, program, version, procedure)
+}
+
 // IsNull implements oncrpc.NullKnower.
 func (h *Handler) IsNull(program, version uint32) bool {
 	return oncrpc.IsNull(h.next, program, version)

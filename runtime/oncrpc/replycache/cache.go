@@ -200,6 +200,11 @@ func (c *Cache) ReplyBound(program, version, procedure uint32) int {
 	return oncrpc.BoundOf(c.next, program, version, procedure)
 }
 
+// NonBlocking implements oncrpc.NonBlocker. The Cache itself does not block.
+func (c *Cache) NonBlocking(program, version, procedure uint32) bool {
+	return oncrpc.NonBlocking(c.next, program, version, procedure)
+}
+
 // IsNull implements oncrpc.NullKnower.
 func (c *Cache) IsNull(program, version uint32) bool { return oncrpc.IsNull(c.next, program, version) }
 

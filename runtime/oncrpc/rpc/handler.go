@@ -167,10 +167,30 @@ func (h *Handler) ReplyBound(program, version, procedure uint32) int {
 	}
 	for _, s := range services {
 		if s.program.Version == version {
-			return s.bound(procedure)
+			return s.of(procedure).bound
 		}
 	}
 	return -1 // a Handler that embeds this one may serve it
+}
+
+// NonBlocking implements oncrpc.NonBlocker: the procedure was passed to Service.NonBlocking, or is
+// the null procedure of NewService. With Interceptors it is false for all, because they may wait.
+// For programs that no Service serves it asks HandlerConfig.Next. A type that embeds a Handler, and
+// has another ServeRPC, needs its own NonBlocking unless that does not wait either.
+func (h *Handler) NonBlocking(program, version, procedure uint32) bool {
+	services := h.of(program)
+	if len(services) == 0 && h.cfg.Next != nil {
+		return oncrpc.NonBlocking(h.cfg.Next, program, version, procedure)
+	}
+	if len(h.cfg.Interceptors) > 0 {
+		return false
+	}
+	for _, s := range services {
+		if s.program.Version == version {
+			return s.of(procedure).nonBlocking
+		}
+	}
+	return false // a Handler that embeds this one may serve it
 }
 
 // IsNull implements oncrpc.NullKnower: procedure 0 is the null procedure if NewService added it.

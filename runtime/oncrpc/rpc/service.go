@@ -18,7 +18,7 @@ import (
 type Service struct {
 	program    oncrpc.Program
 	procedures map[uint32]*procedure
-	bounds     []int // of procedures with small numbers, to save a look into the map
+	dense      []facts // of procedures with small numbers, to save a look into the map
 	idempotent map[uint32]bool
 
 	// Allow decides by a call's credential whether it is served, before its arguments are decoded.
@@ -34,11 +34,17 @@ type Service struct {
 
 // procedure is a procedure of a Service.
 type procedure struct {
+	facts
 	sites []xdr.Site // its eligible results
-	bound int        // the size of the largest reply in bytes, or negative
 	most  int        // of MaxReply, or 0
 	null  bool       // it is the one that NewService adds
 	serve func(p *pooledRequest)
+}
+
+// facts describe a procedure to a carrier.
+type facts struct {
+	bound       int  // the size of the largest reply in bytes, or negative
+	nonBlocking bool // it never blocks
 }
 
 // NewService returns a Service that has the null procedure alone (RFC 5531 §12.1). Handle and
@@ -48,6 +54,7 @@ func NewService(p oncrpc.Program) *Service {
 	s.Idempotent(p.Idempotent...)
 	Handle(s, 0, func(*Request, *oncrpc.Void, *oncrpc.Void) error { return nil })
 	s.procedures[0].null = true
+	s.NonBlocking(0)
 	return s
 }
 
@@ -61,12 +68,12 @@ func (s *Service) add(proc uint32, results xdr.Value, serve func(*pooledRequest)
 	if old := s.procedures[proc]; old != nil && !old.null {
 		panic(fmt.Sprintf("rpc: program %d version %d has procedure %d already", s.program.Number, s.program.Version, proc))
 	}
-	bound := -1
+	of := facts{bound: -1}
 	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
-		bound = min(r.XDRMaxSize(), math.MaxInt32) + largestHead
+		of.bound = min(r.XDRMaxSize(), math.MaxInt32) + largestHead
 	}
 	s.procedures[proc] = &procedure{sites: s.program.Sites(proc, true), serve: serve}
-	s.setBound(proc, bound)
+	s.set(proc, of)
 }
 
 // Idempotent declares that procedures may be executed twice without harm: they only read, or the
@@ -89,39 +96,61 @@ func (s *Service) MaxReply(n int, procs ...uint32) {
 		procs = slices.Collect(maps.Keys(s.procedures))
 	}
 	for _, proc := range procs {
-		p := s.procedures[proc]
-		if p == nil {
-			panic(fmt.Sprintf("rpc: program %d version %d has no procedure %d", s.program.Number, s.program.Version, proc))
-		}
+		p := s.procedure(proc)
 		if bound := min(n, math.MaxInt32) + largestHead; p.bound < 0 || bound < p.bound {
-			s.setBound(proc, bound)
+			s.set(proc, facts{bound, p.nonBlocking})
 			p.most = n
 		}
 	}
 }
 
-// maxDense is the length of Service.bounds at most.
-const maxDense = 256
-
-// bound returns the size in bytes of a procedure's largest reply, or a negative number.
-func (s *Service) bound(proc uint32) int {
-	if proc < uint32(len(s.bounds)) {
-		return s.bounds[proc]
+// NonBlocking marks procedures that never block: not on a lock that is held for long, a disk, or a
+// call that they make. Allow must not block for them either. A server runs them on the goroutine
+// that has read the call, which saves the switch to another one: see oncrpc.NonBlocker. The null
+// procedure of NewService is marked. A procedure of HandleAsync may be marked if it returns without
+// a wait; it may answer later.
+//
+// A marked procedure that blocks delays other Calls of its connection, for a second or two over
+// TCP: then another goroutine reads, and the carrier logs a warning. From then on the server runs
+// this procedure on separate goroutines. NonBlocking applies to procedures that were added before,
+// and panics if one was not.
+func (s *Service) NonBlocking(procs ...uint32) {
+	for _, proc := range procs {
+		s.set(proc, facts{s.procedure(proc).bound, true})
 	}
-	if p := s.procedures[proc]; p != nil {
-		return p.bound
-	}
-	return -1
 }
 
-// setBound sets the bound of a procedure.
-func (s *Service) setBound(proc uint32, bound int) {
-	s.procedures[proc].bound = bound
+// procedure returns a procedure that was added, or panics.
+func (s *Service) procedure(proc uint32) *procedure {
+	p := s.procedures[proc]
+	if p == nil {
+		panic(fmt.Sprintf("rpc: program %d version %d has no procedure %d", s.program.Number, s.program.Version, proc))
+	}
+	return p
+}
+
+// maxDense is the length of Service.dense at most.
+const maxDense = 256
+
+// of returns what a carrier asks about a procedure.
+func (s *Service) of(proc uint32) facts {
+	if proc < uint32(len(s.dense)) {
+		return s.dense[proc]
+	}
+	if p := s.procedures[proc]; p != nil {
+		return p.facts
+	}
+	return facts{bound: -1}
+}
+
+// set sets the facts of a procedure.
+func (s *Service) set(proc uint32, to facts) {
+	s.procedures[proc].facts = to
 	if proc < maxDense {
-		for uint32(len(s.bounds)) <= proc {
-			s.bounds = append(s.bounds, -1)
+		for uint32(len(s.dense)) <= proc {
+			s.dense = append(s.dense, facts{bound: -1})
 		}
-		s.bounds[proc] = bound
+		s.dense[proc] = to
 	}
 }
 

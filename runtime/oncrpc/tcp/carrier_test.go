@@ -49,6 +49,12 @@ func TestCarrierPassesTheCommonTests(t *testing.T) {
 	})
 }
 
+func TestMarkedProceduresRunOnTheReader(t *testing.T) {
+	carriertest.RunHere(t, func(t *testing.T, server, _ oncrpc.Handler) carriertest.Conn {
+		return dial(t, listen(t, server, nil).Addr(), nil)
+	})
+}
+
 // A stream that does not take a list of slices works, too.
 func TestCarrierPipe(t *testing.T) {
 	carriertest.Run(t, func(t *testing.T, server, client oncrpc.Handler) carriertest.Conn {

@@ -147,6 +147,7 @@ func (c *Conn) join() {
 	c.reserved.share, c.reserved.woken = c.shared.budget.Join(from), make(chan struct{}, 1)
 	c.shared.places.Join(&c.waiting, from)
 	c.wake.L = &c.mu
+	c.watchInline()
 	c.caller.conn, c.serving.conn, c.security.conn, c.half.conn = c, c, c, c
 	c.caller.pool.New = c.newPending
 	c.contexts.Done, c.deadlines.Due = c.endsWith, c.expire
@@ -182,7 +183,7 @@ func hasTLS(nc net.Conn) bool {
 	return ok
 }
 
-// read reads records until the connection is down.
+// read reads records until the connection is down, or another goroutine does (errReplaced).
 func (c *Conn) read() {
 	defer c.wg.Done()
 	for {
@@ -199,6 +200,9 @@ func (c *Conn) read() {
 			err = c.dispatch(rec)
 		} else if over := (*passedOver)(nil); errors.As(err, &over) {
 			err = c.refuseLong(rec, over)
+		}
+		if err == errReplaced {
+			return
 		}
 		if err != nil {
 			c.out.flush()
@@ -440,6 +444,7 @@ func (c *Conn) finish() {
 	}
 	c.mu.Unlock()
 	c.wg.Wait()
+	c.inline.Forget()
 	c.shared.places.Leave(&c.waiting)
 }
 

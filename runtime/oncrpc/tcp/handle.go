@@ -49,11 +49,7 @@ func (r *request) handle(wait bool) {
 		if v == nil && r.answered.Load() && !c.set.NonBlocking {
 			return // only the goroutine ends
 		}
-		err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
-		c.set.faults.Error("tcp: a handler panicked, its connection is closed",
-			"peer", c.RemoteAddr(), "call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
-		c.fail(err)
-		r.drop()
+		r.fault(v, prog, vers, proc)
 	}()
 	switch {
 	case r.canceled.Load():

@@ -13,6 +13,7 @@ import (
 type shared struct {
 	budget admission.Budget
 	places admission.Places[request]
+	blocks admission.Blockers
 	ended  func(*Conn) // called on another goroutine when a connection is down; may be nil
 }
 

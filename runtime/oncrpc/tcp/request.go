@@ -21,7 +21,8 @@ type request struct {
 	out      message
 	memory   *[]byte // of Message
 	ticket   admission.Ticket
-	reply    int // the reply's bytes
+	here     admission.Run // if the handler began on the goroutine that reads
+	reply    int           // the reply's bytes
 	answered atomic.Bool
 	done     func(error)
 	failed   error // why another answer than the handler's is sent
@@ -49,7 +50,8 @@ var memories = sync.Pool{New: func() any {
 // accept passes the Call in *c.record to the handler, or sends the answer if that is not nil. It
 // waits while MaxRequests Calls are not answered, or too many bytes of replies are not written.
 func (c *Conn) accept(xid uint32, answer []byte) error {
-	if ok, err := c.admit(); !ok {
+	ok, room, err := c.admit()
+	if !ok {
 		return err
 	}
 	if answer == nil && c.handler == nil {
@@ -69,6 +71,11 @@ func (c *Conn) accept(xid uint32, answer []byte) error {
 	if answer != nil {
 		r.Request.Reply(oncrpc.Message{Inline: answer}, nil)
 		return nil
+	}
+	if room {
+		if ran, err := c.serveHere(r); ran {
+			return err
+		}
 	}
 	r.Serve(c.handler)
 	return nil
@@ -97,6 +104,7 @@ type serving struct {
 	conn     *Conn
 	handler  oncrpc.Handler
 	waiting  admission.Queue[request] // for places of the server
+	inline   admission.Inline         // handlers on the goroutine that reads
 	draining bool                     // no further Request is admitted
 	requests int                      // not answered
 	bytes    int                      // of their records
@@ -108,8 +116,9 @@ type serving struct {
 }
 
 // admit counts a Request. ok is false if the connection serves no further one. err is the reason,
-// or nil if the connection drains.
-func (s *serving) admit() (ok bool, err error) {
+// or nil if the connection drains. room reports whether a handler need not wait until replies are
+// written.
+func (s *serving) admit() (ok, room bool, err error) {
 	s.conn.mu.Lock()
 	defer s.conn.mu.Unlock()
 	s.conn.seen.Received++
@@ -122,25 +131,25 @@ func (s *serving) admit() (ok bool, err error) {
 		}
 		if len(s.conn.calls) == 0 {
 			if err := s.half.awaitPlace(); err != nil {
-				return false, err
+				return false, false, err
 			}
 		} else if s.requests < mostCalls && s.bytes <= mostBytes {
 			break
 		} else {
-			return false, fmt.Errorf("%w: it sent %d Calls of %d bytes that are not answered while it was called, at most %d of %d bytes are kept beyond Config.MaxRequests (%d)",
+			return false, false, fmt.Errorf("%w: it sent %d Calls of %d bytes that are not answered while it was called, at most %d of %d bytes are kept beyond Config.MaxRequests (%d)",
 				ErrLimit, s.requests, s.bytes, mostCalls, mostBytes, s.conn.set.MaxRequests)
 		}
 	}
 	switch {
 	case s.conn.err != nil:
-		return false, s.conn.err
+		return false, false, s.conn.err
 	case s.draining:
 		s.conn.stats.DroppedCalls++
-		return false, nil
+		return false, false, nil
 	}
 	s.requests++
 	s.bytes += cap(*s.conn.record)
-	return true, nil
+	return true, !s.full() && s.conn.out.broken == nil, nil
 }
 
 // mostCalls and mostBytes limit the Requests of a connection that cannot stop reading, because it
@@ -221,6 +230,12 @@ func (r *request) Reserve(n int) bool {
 	if c.set.NonBlocking && c.called() { // the connection must read
 		taken, _ := r.ticket.Take(n, nil)
 		return taken
+	}
+	if r.here != 0 {
+		if taken, later := r.ticket.Take(n, nil); !later {
+			return taken
+		}
+		r.replaceReader()
 	}
 	r.mayWait()
 	return r.ticket.AwaitMore(n, c, c.ctx.Done(), c.set.RecordTimeout)

@@ -156,7 +156,7 @@ func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 		if tt.calls > 0 {
 			c.calls[1] = &pending{}
 		}
-		ok, err := c.admit()
+		ok, _, err := c.admit()
 		if ok != tt.admitted || !errors.Is(err, tt.want) || tt.want == nil && err != nil {
 			t.Errorf("%s: %v, %v", tt.name, ok, err)
 		}
@@ -402,7 +402,7 @@ func TestHandlerEndsBadly(t *testing.T) {
 		drops := 0
 		r := &request{conn: c, memory: new([]byte), ticket: c.reserved.share.Ticket(0)}
 		r.Responder, r.Message = r, nullCall(t, 7).Inline
-		_, _ = c.admit()
+		_, _, _ = c.admit()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
