@@ -260,6 +260,10 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
                                      clients may send them again after the server has executed them,
                                      and servers execute them again. So name every procedure that does
                                      harm. Without such lines, no procedure is idempotent
+  nonblocking PROGRAM.VERSION.PROC   the procedure never waits at the server: not for a lock that is held
+                                     for long, a disk, or a call that it makes. The generated service
+                                     marks it, and servers run it where they have read the call, without
+                                     another goroutine (rpc.Service.NonBlocking)
   reply    PROGRAM.VERSION.PROC field.path
                                      the argument that bounds the results' data and lists without a bound
                                      in the XDR, such as count of a READ. It counts bytes of XDR; generated
@@ -277,8 +281,8 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
 
 Lines outside definitions belong to the type that the last comment above them names, or to the only enum
 or union that the sidecar amends. The package has the amended declarations and those that contain them, and
-imports the others. The lines ddp, once, reply, number, message and open of the included units hold for
-them, and their Go names are the same. See docs/adding-an-extension.md, "Amending a protocol".
+imports the others. The lines ddp, once, nonblocking, reply, number, message and open of the included units
+hold for them, and their Go names are the same. See docs/adding-an-extension.md, "Amending a protocol".
 `
 
 const helpMake = `Generate Go packages from make.

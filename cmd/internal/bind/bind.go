@@ -21,6 +21,7 @@
 //	with     NAME...                    optional methods of the Go types; none drops the previous
 //	rpc                                 also a package with clients and servers of the programs
 //	once     PROGRAM.VERSION.PROC       executing the procedure twice for one call does harm
+//	nonblocking PROGRAM.VERSION.PROC    the server's procedure never waits
 //	reply    PROGRAM.VERSION.PROC field.path    the most bytes (not entries) of data in the reply
 //	views                               checks without decoding, views and scans
 //	amend    NAME [CONST...]            the unit adds to an included enum, union or program
@@ -138,7 +139,7 @@ var definitions = []string{"const", "typedef", "enum", "struct", "union", "progr
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "async", "once", "reply", "views", "amend", "replace", "from"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "async", "once", "nonblocking", "reply", "views", "amend", "replace", "from"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -176,6 +177,8 @@ func form(word string) (text string, n int) {
 		return "async", 1
 	case "once":
 		return "once PROGRAM.VERSION.PROC", 2
+	case "nonblocking":
+		return "nonblocking PROGRAM.VERSION.PROC", 2
 	case "reply":
 		return "reply PROGRAM.VERSION.PROC field.path", 3
 	case "views":
@@ -277,6 +280,8 @@ func (p *parser) line(w []Word) {
 		}
 	case "once":
 		p.notTwice(w)
+	case "nonblocking":
+		p.nonBlocking(w)
 	case "reply":
 		p.reply(w, all)
 	case "views":

@@ -44,6 +44,7 @@ ddp     PROG.V1.WRITE args data
 with    none string
 rpc
 once    P.V.WRITE
+nonblocking P.V.GET
 reply   P.V.READ a.count
 views`)
 	if found != nil {
@@ -72,6 +73,9 @@ views`)
 	for _, o := range b.Once {
 		got = append(got, fmt.Sprint("once ", o.Program, o.Version, o.Proc, " at ", o.Pos.Text()))
 	}
+	for _, n := range b.NonBlocking {
+		got = append(got, fmt.Sprint("nonblocking ", n.Program, n.Version, n.Proc, " at ", n.Pos.Text()))
+	}
 	for _, r := range b.Replies {
 		got = append(got, fmt.Sprint("reply ", r.Program, r.Version, r.Proc, r.Path))
 	}
@@ -81,7 +85,7 @@ views`)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
 		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
-		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "once PVWRITE at P.V.WRITE", "reply PVREAD[a count]", "rpc true", "payload A_MSG",
+		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "once PVWRITE at P.V.WRITE", "nonblocking PVGET at P.V.GET", "reply PVREAD[a count]", "rpc true", "payload A_MSG",
 		"example.org/gen/u", "unit/file.x", "none,string", "views true", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -139,6 +143,9 @@ func TestFaultyStatementsAreReported(t *testing.T) {
 		"once":                                   "1:1 bind-syntax: found 1 word, expected once PROGRAM.VERSION.PROC; ",
 		"once V.F":                               "1:6 bind-syntax: found \"V.F\", expected PROGRAM.VERSION.PROC; ",
 		"once P.V.F\nonce P.V.F":                 "2:6 bind-duplicate: second once of P.V.F; ",
+		"nonblocking":                            "1:1 bind-syntax: found 1 word, expected nonblocking PROGRAM.VERSION.PROC; ",
+		"nonblocking V.F":                        "1:13 bind-syntax: found \"V.F\", expected PROGRAM.VERSION.PROC; ",
+		"nonblocking P.V.F\nnonblocking P.V.F":   "2:13 bind-duplicate: second nonblocking of P.V.F; ",
 		"reply P.V.F":                            "1:1 bind-syntax: found 2 words, expected reply PROGRAM.VERSION.PROC field.path; ",
 		"reply P.V. n":                           "1:7 bind-syntax: found \"P.V.\", expected PROGRAM.VERSION.PROC; ",
 		"reply P.V.F .n":                         "1:13 bind-syntax: found \".n\", expected names separated by dots; ",

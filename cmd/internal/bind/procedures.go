@@ -25,6 +25,13 @@ func (p *parser) notTwice(w []Word) {
 	}
 }
 
+// nonBlocking parses a procedure that never waits at the server.
+func (p *parser) nonBlocking(w []Word) {
+	if name, ok := p.procedure(w[1]); ok && p.once("nonblocking "+w[1].Text, w[1].Pos, "nonblocking of "+w[1].Text) {
+		p.out.Bind.NonBlocking = append(p.out.Bind.NonBlocking, name)
+	}
+}
+
 // reply parses the argument that bounds the reply of a procedure.
 func (p *parser) reply(w []Word, all source.Span) {
 	name, ok := p.procedure(w[1])

@@ -5,22 +5,23 @@ import "github.com/rpcrdma/rpcrdma/cmd/internal/source"
 // Bind is the sidecar of a unit. It states what XDR cannot express. The zero value stands for a
 // unit without a sidecar.
 type Bind struct {
-	File     string       // for messages
-	Package  string       // "package": Go import path of the generated package
-	Prefixes []Prefix     // "prefix": removed from names, longest first
-	Renames  []Rename     // "rename": the Go name of an XDR name, used as it is
-	Imports  []string     // "import": includes that the document does not have: "rpcrdma2/common.x"
-	Codes    []CodePoint  // "code": the type that a code point selects
-	Messages []Message    // "message": the structs that messages begin with
-	Numbers  []Number     // "number" and "message": the fields that have numbers of code points
-	DDP      []DDPBinding // "ddp": items that may be reduced
-	Views    bool         // "views": check-only readers, views and scans
-	With     []string     // "with": words for Methods.Apply, all known
-	Async    bool         // "async": RPC, and methods of the clients that do not wait
-	RPC      bool         // "rpc": clients and servers of the programs, besides the types
-	Once     []ProcName   // "once": procedures that must not be executed twice for one call
-	Replies  []ReplyBound // "reply": procedures whose arguments bound the size of the reply
-	Amends   []Amend      // "amend", "replace": changes in declarations of included units
+	File        string       // for messages
+	Package     string       // "package": Go import path of the generated package
+	Prefixes    []Prefix     // "prefix": removed from names, longest first
+	Renames     []Rename     // "rename": the Go name of an XDR name, used as it is
+	Imports     []string     // "import": more includes, such as "rpcrdma2/common.x"
+	Codes       []CodePoint  // "code": the type that a code point selects
+	Messages    []Message    // "message": the structs that messages begin with
+	Numbers     []Number     // "number" and "message": the fields that have numbers of code points
+	DDP         []DDPBinding // "ddp": items that may be reduced
+	Views       bool         // "views": check-only readers, views and scans
+	With        []string     // "with": words for Methods.Apply, all known
+	Async       bool         // "async": RPC, and methods of the clients that do not wait
+	RPC         bool         // "rpc": clients and servers of the programs, besides the types
+	Once        []ProcName   // "once": procedures that must not be executed twice for one call
+	NonBlocking []ProcName   // "nonblocking": they never wait at the server
+	Replies     []ReplyBound // "reply": procedures whose arguments bound the size of the reply
+	Amends      []Amend      // "amend", "replace": changes in declarations of included units
 }
 
 // Amend says that a unit adds to a declaration of a unit that it includes, or replaces it.

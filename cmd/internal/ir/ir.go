@@ -255,8 +255,9 @@ type Proc struct {
 	// it. Nil for void, and if no stubs are wanted.
 	Call, Reply *Type
 
-	Once  bool     // executing it a second time does harm (sidecar "once")
-	Limit []*Field // path in Call to the bound of the reply (sidecar "reply"), or nil
+	Once        bool     // executing it a second time does harm (sidecar "once")
+	NonBlocking bool     // it never waits at the server (sidecar "nonblocking")
+	Limit       []*Field // path in Call to the bound of the reply (sidecar "reply"), or nil
 }
 
 // Underlying returns the type that a chain of typedefs ends in. It is never a Ref to a typedef.

@@ -531,13 +531,16 @@ func TestLinesOfTheBaseHoldForCopies(t *testing.T) {
 	base := "enum op { OP_A = 1 }; struct A_args { opaque data<>; }; union argop switch (op o) { case OP_A: A_args a; };\n" +
 		"struct args { argop one; unsigned int most; }; struct res { opaque r<>; };\nprogram P { version V { res DO(args) = 1; } = 1; } = 300000;\n"
 	r := compileFiles(t, Options{}, map[string]string{
-		"base/base.x": base, "base/base.bind": "ddp P.V.DO args one.a.data\nonce P.V.DO\nreply P.V.DO most\n",
+		"base/base.x": base, "base/base.bind": "ddp P.V.DO args one.a.data\nonce P.V.DO\nnonblocking P.V.DO\nreply P.V.DO most\n",
 		"ext/ext.x": "#include \"base/base.x\"\nOP_C = 3;\ncase OP_C: int c;\n", "ext/ext.bind": "amend op\namend argop\nonce P.V.DO\n",
 	}, "ext/ext.x")
 	if r.Unit == nil {
 		t.Fatal(places(r))
 	}
 	p := find(t, r.Unit, "P").Program.Versions[0].Procs[0]
+	if !p.NonBlocking || len(r.Bind.NonBlocking) != 1 {
+		t.Errorf("nonblocking %v, %d lines", p.NonBlocking, len(r.Bind.NonBlocking))
+	}
 	if !p.Once || len(p.Limit) != 1 || len(r.Bind.Once) != 1 || len(r.Bind.DDP) != 1 || r.Bind.DDP[0].Owner.Import == nil {
 		t.Errorf("once %v, limit %d, %d once, %d ddp", p.Once, len(p.Limit), len(r.Bind.Once), len(r.Bind.DDP))
 	}

@@ -20,6 +20,9 @@ func (u *unit) inheritLines() {
 	for _, x := range b.Once {
 		in.have[procKey("once", x)] = true
 	}
+	for _, x := range b.NonBlocking {
+		in.have[procKey("nonblocking", x)] = true
+	}
 	for _, x := range b.Replies {
 		in.have[procKey("reply", x.ProcName)] = true
 	}
@@ -68,6 +71,11 @@ func (in *inheritance) take(b, from *ir.Bind) {
 	for _, x := range from.Once {
 		if in.wants(x.Program, procKey("once", x)) {
 			b.Once = append(b.Once, x)
+		}
+	}
+	for _, x := range from.NonBlocking {
+		if in.wants(x.Program, procKey("nonblocking", x)) {
+			b.NonBlocking = append(b.NonBlocking, x)
 		}
 	}
 	for _, x := range from.Replies {

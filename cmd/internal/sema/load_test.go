@@ -220,6 +220,7 @@ program P { version V { raw f(a) = 1; void g(int, a) = 2; raw list(void) = 3; ra
 		{"ddp P.V.f args data.more", "bind-path", "data has no fields: opaque", ""},
 		{"ddp P.V.f args n", "bind-path", "field n of a is int", ""},
 		{"code property NONE void", "bind-unknown-name", "found no constant NONE", ""},
+		{"nonblocking P.V.h", "bind-unknown-name", "version V has no procedure h", "use one of f, g, list, get_all, text"},
 		{"once P.V.h", "bind-unknown-name", "version V has no procedure h", "use one of f, g, list, get_all, text"},
 		{"reply P.V.g n", "bind-path", "the results of g have a fixed size", "remove the line"},
 		{"reply P.V.f m", "bind-path", "struct a has no argument m", "use one of n, data"},

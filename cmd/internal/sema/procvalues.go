@@ -54,11 +54,16 @@ func (u *unit) made(p *ir.Proc, kind ir.DeclKind, suffix, doc string) *ir.Decl {
 	return d
 }
 
-// resolveProcs binds the lines "once" and "reply" of the sidecar.
+// resolveProcs binds the lines "once", "nonblocking" and "reply" of the sidecar.
 func (l *linker) resolveProcs() {
 	for i := range l.bind.Once {
 		if p, ok := l.bindProc(&l.bind.Once[i]); ok {
 			p.Once = true
+		}
+	}
+	for i := range l.bind.NonBlocking {
+		if p, ok := l.bindProc(&l.bind.NonBlocking[i]); ok {
+			p.NonBlocking = true
 		}
 	}
 	for i := range l.bind.Replies {

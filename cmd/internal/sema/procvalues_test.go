@@ -25,7 +25,7 @@ program P { version V {
   entry LIST(string) = 4;
 } = 3; } = 300000;
 `
-	const bind = "once P.V.TWO\nreply P.V.ONE count\nreply P.V.TWO arg2.count\n"
+	const bind = "once P.V.TWO\nnonblocking P.V.ONE\nreply P.V.ONE count\nreply P.V.TWO arg2.count\n"
 	shown := func(x *ir.Type) string {
 		switch {
 		case x == nil:
@@ -46,6 +46,9 @@ program P { version V {
 			if p.Once {
 				line += ", once"
 			}
+			if p.NonBlocking {
+				line += ", nonblocking"
+			}
 			for _, f := range p.Limit {
 				line += ", " + f.Name
 			}
@@ -53,14 +56,14 @@ program P { version V {
 		}
 		want := []string{
 			"NONE: void to void",
-			"ONE: pair of 8 to 4294967304 to pair of 8 to 4294967304, count",
+			"ONE: pair of 8 to 4294967304 to pair of 8 to 4294967304, nonblocking, count",
 			"TWO: TWO_args of 16 to 4294967312 to entries of 4 to 0, once, arg2, count",
 			"NUMBER: NUMBER_args of 4 to 4 to NUMBER_res of 8 to 8",
 			"LIST: LIST_args of 4 to 4294967300 to LIST_res of 8 to 0",
 		}
 		made := 5
 		if on == "" {
-			want = []string{"NONE: void to void", "ONE: void to void, count", "TWO: void to void, once, arg2, count", "NUMBER: void to void", "LIST: void to void"}
+			want = []string{"NONE: void to void", "ONE: void to void, nonblocking, count", "TWO: void to void, once, arg2, count", "NUMBER: void to void", "LIST: void to void"}
 			made = 0
 		}
 		if diff := cmp.Diff(want, got); diff != "" {

@@ -10,10 +10,13 @@ import (
 // makes a service of it.
 func (x *stub) server() *jen.File {
 	file := x.imports.Piece()
-	var methods, handles []jen.Code
+	var methods, handles, marked []jen.Code
 	for _, p := range x.vers.Procs {
 		if p.Number == 0 && p.Call == nil && p.Reply == nil {
 			continue // package rpc answers it
+		}
+		if p.NonBlocking {
+			marked = append(marked, x.types(x.names.Proc(p)))
 		}
 		methods = append(methods, procDoc(x.methods[p]+" serves procedure "+p.Name+".", p), x.method(p))
 		handles = append(handles, x.handle(p))
@@ -25,6 +28,9 @@ func (x *stub) server() *jen.File {
 	file.Type().Id(x.called.Server).Interface(methods...)
 	file.Commentf("// %s returns a service whose procedures are the methods of s.", x.called.NewService)
 	body := append([]jen.Code{jen.Id("service").Op(":=").Qual(rpcPath, "NewService").Call(jen.Id(x.called.Program).Call())}, handles...)
+	if len(marked) > 0 {
+		body = append(body, jen.Id("service").Dot("NonBlocking").Call(marked...))
+	}
 	file.Func().Id(x.called.NewService).Params(jen.Id("s").Id(x.called.Server)).Op("*").Qual(rpcPath, "Service").Block(
 		append(body, jen.Return(jen.Id("service")))...)
 	return file
