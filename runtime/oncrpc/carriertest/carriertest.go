@@ -31,7 +31,7 @@ func Run(t *testing.T, open Open) {
 		"Reverse": testReverse, "ReverseEnded": testReverseEnded, "Wrapped": testWrapped, "Serve": testServe, "Peer": testPeer,
 		"SubmitMany": testSubmitMany, "SubmitNext": testSubmitNext, "SubmitGiveUp": testSubmitGiveUp, "SubmitLost": testSubmitLost, "SubmitPanic": testSubmitPanic,
 		"SubmitRefused": testSubmitRefused,
-		"Marked": testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedPanic": testMarkedPanic, "MarkedConcurrent": testMarkedConcurrent,
+		"Marked":        testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedPanic": testMarkedPanic, "MarkedConcurrent": testMarkedConcurrent,
 		"MarkedBlocks": testMarkedBlocks,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
