@@ -147,8 +147,8 @@ func (c *Conn) join() {
 	c.reserved.share, c.reserved.woken = c.shared.budget.Join(from), make(chan struct{}, 1)
 	c.shared.places.Join(&c.waiting, from)
 	c.wake.L = &c.mu
-	c.watchInline()
 	c.caller.conn, c.serving.conn, c.security.conn, c.half.conn = c, c, c, c
+	c.watchInline()
 	c.caller.pool.New = c.newPending
 	c.contexts.Done, c.deadlines.Due = c.endsWith, c.expire
 	c.out = writer{run: c.write, returned: c.deliver, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}

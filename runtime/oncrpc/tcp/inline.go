@@ -11,7 +11,8 @@ import (
 var errReplaced = errors.New("tcp: another goroutine reads")
 
 // watchInline prepares the state of handlers that run on the goroutine that reads.
-func (c *Conn) watchInline() {
+func (s *serving) watchInline() {
+	c := s.conn
 	c.inline.Blockers, c.inline.Warn = &c.shared.blocks, c.set.warnBlocked
 	c.inline.Replace = func() {
 		c.wg.Add(1) // the handler's goroutine is counted still
@@ -29,7 +30,8 @@ func (s *settings) warnBlocked(program, version, procedure uint32) {
 // serveHere runs the handler of a Request on the goroutine that reads, if its procedure never
 // blocks, no earlier Request waits for a place, and there is memory for the reply at once.
 // Otherwise it returns false. The error is errReplaced if the handler had to wait all the same.
-func (c *Conn) serveHere(r *request) (ran bool, err error) {
+func (s *serving) serveHere(r *request) (ran bool, err error) {
+	c := s.conn
 	if c.set.NonBlocking || c.waiting.Waiting() {
 		return false, nil
 	}
