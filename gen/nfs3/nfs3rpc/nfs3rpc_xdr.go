@@ -77,6 +77,12 @@ func (c *Client) Null(ctx context.Context) error {
 	return c.rpc.Call(ctx, nfs3.ProcNull, nil, nil, nil)
 }
 
+// NullSubmit begins Null and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) NullSubmit(ctx context.Context, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcNull, nil, nil, opt, done)
+}
+
 // GetAttr calls procedure NFSPROC3_GETATTR.
 func (c *Client) GetAttr(ctx context.Context, args *nfs3.GetAttrArgs) (*nfs3.GetAttrRes, error) {
 	var res nfs3.GetAttrRes
@@ -90,6 +96,12 @@ func (c *Client) GetAttr(ctx context.Context, args *nfs3.GetAttrArgs) (*nfs3.Get
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) GetAttrInto(ctx context.Context, args *nfs3.GetAttrArgs, res *nfs3.GetAttrRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcGetAttr, args, res, opt)
+}
+
+// GetAttrSubmit begins GetAttr and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) GetAttrSubmit(ctx context.Context, args *nfs3.GetAttrArgs, res *nfs3.GetAttrRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcGetAttr, args, res, opt, done)
 }
 
 // SetAttr calls procedure NFSPROC3_SETATTR.
@@ -107,6 +119,12 @@ func (c *Client) SetAttrInto(ctx context.Context, args *nfs3.SetAttrArgs, res *n
 	return c.rpc.Call(ctx, nfs3.ProcSetAttr, args, res, opt)
 }
 
+// SetAttrSubmit begins SetAttr and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) SetAttrSubmit(ctx context.Context, args *nfs3.SetAttrArgs, res *nfs3.SetAttrRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcSetAttr, args, res, opt, done)
+}
+
 // Lookup calls procedure NFSPROC3_LOOKUP.
 func (c *Client) Lookup(ctx context.Context, args *nfs3.LookupArgs) (*nfs3.LookupRes, error) {
 	var res nfs3.LookupRes
@@ -120,6 +138,12 @@ func (c *Client) Lookup(ctx context.Context, args *nfs3.LookupArgs) (*nfs3.Looku
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) LookupInto(ctx context.Context, args *nfs3.LookupArgs, res *nfs3.LookupRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcLookup, args, res, opt)
+}
+
+// LookupSubmit begins Lookup and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) LookupSubmit(ctx context.Context, args *nfs3.LookupArgs, res *nfs3.LookupRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcLookup, args, res, opt, done)
 }
 
 // Access calls procedure NFSPROC3_ACCESS.
@@ -137,6 +161,12 @@ func (c *Client) AccessInto(ctx context.Context, args *nfs3.AccessArgs, res *nfs
 	return c.rpc.Call(ctx, nfs3.ProcAccess, args, res, opt)
 }
 
+// AccessSubmit begins Access and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) AccessSubmit(ctx context.Context, args *nfs3.AccessArgs, res *nfs3.AccessRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcAccess, args, res, opt, done)
+}
+
 // ReadLink calls procedure NFSPROC3_READLINK.
 func (c *Client) ReadLink(ctx context.Context, args *nfs3.ReadLinkArgs) (*nfs3.ReadLinkRes, error) {
 	var res nfs3.ReadLinkRes
@@ -150,6 +180,12 @@ func (c *Client) ReadLink(ctx context.Context, args *nfs3.ReadLinkArgs) (*nfs3.R
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) ReadLinkInto(ctx context.Context, args *nfs3.ReadLinkArgs, res *nfs3.ReadLinkRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcReadLink, args, res, opt)
+}
+
+// ReadLinkSubmit begins ReadLink and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) ReadLinkSubmit(ctx context.Context, args *nfs3.ReadLinkArgs, res *nfs3.ReadLinkRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcReadLink, args, res, opt, done)
 }
 
 // Read calls procedure NFSPROC3_READ.
@@ -170,6 +206,15 @@ func (c *Client) ReadInto(ctx context.Context, args *nfs3.ReadArgs, res *nfs3.Re
 	return c.rpc.CallAtMost(ctx, nfs3.ProcRead, args, res, opt, uint64(args.Count)+107)
 }
 
+// ReadSubmit begins Read and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) ReadSubmit(ctx context.Context, args *nfs3.ReadArgs, res *nfs3.ReadRes, opt *rpc.Options, done func(error)) error {
+	if args == nil {
+		return c.rpc.Submit(ctx, nfs3.ProcRead, args, res, opt, done)
+	}
+	return c.rpc.SubmitAtMost(ctx, nfs3.ProcRead, args, res, opt, uint64(args.Count)+107, done)
+}
+
 // Write calls procedure NFSPROC3_WRITE.
 func (c *Client) Write(ctx context.Context, args *nfs3.WriteArgs) (*nfs3.WriteRes, error) {
 	var res nfs3.WriteRes
@@ -183,6 +228,12 @@ func (c *Client) Write(ctx context.Context, args *nfs3.WriteArgs) (*nfs3.WriteRe
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) WriteInto(ctx context.Context, args *nfs3.WriteArgs, res *nfs3.WriteRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcWrite, args, res, opt)
+}
+
+// WriteSubmit begins Write and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) WriteSubmit(ctx context.Context, args *nfs3.WriteArgs, res *nfs3.WriteRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcWrite, args, res, opt, done)
 }
 
 // Create calls procedure NFSPROC3_CREATE.
@@ -200,6 +251,12 @@ func (c *Client) CreateInto(ctx context.Context, args *nfs3.CreateArgs, res *nfs
 	return c.rpc.Call(ctx, nfs3.ProcCreate, args, res, opt)
 }
 
+// CreateSubmit begins Create and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) CreateSubmit(ctx context.Context, args *nfs3.CreateArgs, res *nfs3.CreateRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcCreate, args, res, opt, done)
+}
+
 // MkDir calls procedure NFSPROC3_MKDIR.
 func (c *Client) MkDir(ctx context.Context, args *nfs3.MkDirArgs) (*nfs3.MkDirRes, error) {
 	var res nfs3.MkDirRes
@@ -213,6 +270,12 @@ func (c *Client) MkDir(ctx context.Context, args *nfs3.MkDirArgs) (*nfs3.MkDirRe
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) MkDirInto(ctx context.Context, args *nfs3.MkDirArgs, res *nfs3.MkDirRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcMkDir, args, res, opt)
+}
+
+// MkDirSubmit begins MkDir and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) MkDirSubmit(ctx context.Context, args *nfs3.MkDirArgs, res *nfs3.MkDirRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcMkDir, args, res, opt, done)
 }
 
 // SymLink calls procedure NFSPROC3_SYMLINK.
@@ -230,6 +293,12 @@ func (c *Client) SymLinkInto(ctx context.Context, args *nfs3.SymLinkArgs, res *n
 	return c.rpc.Call(ctx, nfs3.ProcSymLink, args, res, opt)
 }
 
+// SymLinkSubmit begins SymLink and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) SymLinkSubmit(ctx context.Context, args *nfs3.SymLinkArgs, res *nfs3.SymLinkRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcSymLink, args, res, opt, done)
+}
+
 // MkNod calls procedure NFSPROC3_MKNOD.
 func (c *Client) MkNod(ctx context.Context, args *nfs3.MkNodArgs) (*nfs3.MkNodRes, error) {
 	var res nfs3.MkNodRes
@@ -243,6 +312,12 @@ func (c *Client) MkNod(ctx context.Context, args *nfs3.MkNodArgs) (*nfs3.MkNodRe
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) MkNodInto(ctx context.Context, args *nfs3.MkNodArgs, res *nfs3.MkNodRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcMkNod, args, res, opt)
+}
+
+// MkNodSubmit begins MkNod and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) MkNodSubmit(ctx context.Context, args *nfs3.MkNodArgs, res *nfs3.MkNodRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcMkNod, args, res, opt, done)
 }
 
 // Remove calls procedure NFSPROC3_REMOVE.
@@ -260,6 +335,12 @@ func (c *Client) RemoveInto(ctx context.Context, args *nfs3.RemoveArgs, res *nfs
 	return c.rpc.Call(ctx, nfs3.ProcRemove, args, res, opt)
 }
 
+// RemoveSubmit begins Remove and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) RemoveSubmit(ctx context.Context, args *nfs3.RemoveArgs, res *nfs3.RemoveRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcRemove, args, res, opt, done)
+}
+
 // RmDir calls procedure NFSPROC3_RMDIR.
 func (c *Client) RmDir(ctx context.Context, args *nfs3.RmDirArgs) (*nfs3.RmDirRes, error) {
 	var res nfs3.RmDirRes
@@ -273,6 +354,12 @@ func (c *Client) RmDir(ctx context.Context, args *nfs3.RmDirArgs) (*nfs3.RmDirRe
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) RmDirInto(ctx context.Context, args *nfs3.RmDirArgs, res *nfs3.RmDirRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcRmDir, args, res, opt)
+}
+
+// RmDirSubmit begins RmDir and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) RmDirSubmit(ctx context.Context, args *nfs3.RmDirArgs, res *nfs3.RmDirRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcRmDir, args, res, opt, done)
 }
 
 // Rename calls procedure NFSPROC3_RENAME.
@@ -290,6 +377,12 @@ func (c *Client) RenameInto(ctx context.Context, args *nfs3.RenameArgs, res *nfs
 	return c.rpc.Call(ctx, nfs3.ProcRename, args, res, opt)
 }
 
+// RenameSubmit begins Rename and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) RenameSubmit(ctx context.Context, args *nfs3.RenameArgs, res *nfs3.RenameRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcRename, args, res, opt, done)
+}
+
 // Link calls procedure NFSPROC3_LINK.
 func (c *Client) Link(ctx context.Context, args *nfs3.LinkArgs) (*nfs3.LinkRes, error) {
 	var res nfs3.LinkRes
@@ -303,6 +396,12 @@ func (c *Client) Link(ctx context.Context, args *nfs3.LinkArgs) (*nfs3.LinkRes, 
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) LinkInto(ctx context.Context, args *nfs3.LinkArgs, res *nfs3.LinkRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcLink, args, res, opt)
+}
+
+// LinkSubmit begins Link and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) LinkSubmit(ctx context.Context, args *nfs3.LinkArgs, res *nfs3.LinkRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcLink, args, res, opt, done)
 }
 
 // ReadDir calls procedure NFSPROC3_READDIR.
@@ -323,6 +422,15 @@ func (c *Client) ReadDirInto(ctx context.Context, args *nfs3.ReadDirArgs, res *n
 	return c.rpc.CallAtMost(ctx, nfs3.ProcReadDir, args, res, opt, uint64(args.Count)+111)
 }
 
+// ReadDirSubmit begins ReadDir and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) ReadDirSubmit(ctx context.Context, args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes, opt *rpc.Options, done func(error)) error {
+	if args == nil {
+		return c.rpc.Submit(ctx, nfs3.ProcReadDir, args, res, opt, done)
+	}
+	return c.rpc.SubmitAtMost(ctx, nfs3.ProcReadDir, args, res, opt, uint64(args.Count)+111, done)
+}
+
 // ReadDirPlus calls procedure NFSPROC3_READDIRPLUS.
 func (c *Client) ReadDirPlus(ctx context.Context, args *nfs3.ReadDirPlusArgs) (*nfs3.ReadDirPlusRes, error) {
 	var res nfs3.ReadDirPlusRes
@@ -341,6 +449,15 @@ func (c *Client) ReadDirPlusInto(ctx context.Context, args *nfs3.ReadDirPlusArgs
 	return c.rpc.CallAtMost(ctx, nfs3.ProcReadDirPlus, args, res, opt, uint64(args.MaxCount)+111)
 }
 
+// ReadDirPlusSubmit begins ReadDirPlus and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) ReadDirPlusSubmit(ctx context.Context, args *nfs3.ReadDirPlusArgs, res *nfs3.ReadDirPlusRes, opt *rpc.Options, done func(error)) error {
+	if args == nil {
+		return c.rpc.Submit(ctx, nfs3.ProcReadDirPlus, args, res, opt, done)
+	}
+	return c.rpc.SubmitAtMost(ctx, nfs3.ProcReadDirPlus, args, res, opt, uint64(args.MaxCount)+111, done)
+}
+
 // FSStat calls procedure NFSPROC3_FSSTAT.
 func (c *Client) FSStat(ctx context.Context, args *nfs3.FSStatArgs) (*nfs3.FSStatRes, error) {
 	var res nfs3.FSStatRes
@@ -354,6 +471,12 @@ func (c *Client) FSStat(ctx context.Context, args *nfs3.FSStatArgs) (*nfs3.FSSta
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) FSStatInto(ctx context.Context, args *nfs3.FSStatArgs, res *nfs3.FSStatRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcFSStat, args, res, opt)
+}
+
+// FSStatSubmit begins FSStat and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) FSStatSubmit(ctx context.Context, args *nfs3.FSStatArgs, res *nfs3.FSStatRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcFSStat, args, res, opt, done)
 }
 
 // FSInfo calls procedure NFSPROC3_FSINFO.
@@ -371,6 +494,12 @@ func (c *Client) FSInfoInto(ctx context.Context, args *nfs3.FSInfoArgs, res *nfs
 	return c.rpc.Call(ctx, nfs3.ProcFSInfo, args, res, opt)
 }
 
+// FSInfoSubmit begins FSInfo and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) FSInfoSubmit(ctx context.Context, args *nfs3.FSInfoArgs, res *nfs3.FSInfoRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcFSInfo, args, res, opt, done)
+}
+
 // PathConf calls procedure NFSPROC3_PATHCONF.
 func (c *Client) PathConf(ctx context.Context, args *nfs3.PathConfArgs) (*nfs3.PathConfRes, error) {
 	var res nfs3.PathConfRes
@@ -386,6 +515,12 @@ func (c *Client) PathConfInto(ctx context.Context, args *nfs3.PathConfArgs, res 
 	return c.rpc.Call(ctx, nfs3.ProcPathConf, args, res, opt)
 }
 
+// PathConfSubmit begins PathConf and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) PathConfSubmit(ctx context.Context, args *nfs3.PathConfArgs, res *nfs3.PathConfRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcPathConf, args, res, opt, done)
+}
+
 // Commit calls procedure NFSPROC3_COMMIT.
 func (c *Client) Commit(ctx context.Context, args *nfs3.CommitArgs) (*nfs3.CommitRes, error) {
 	var res nfs3.CommitRes
@@ -399,6 +534,12 @@ func (c *Client) Commit(ctx context.Context, args *nfs3.CommitArgs) (*nfs3.Commi
 // Memory for long data is Options.Results: slices that res has are replaced.
 func (c *Client) CommitInto(ctx context.Context, args *nfs3.CommitArgs, res *nfs3.CommitRes, opt *rpc.Options) error {
 	return c.rpc.Call(ctx, nfs3.ProcCommit, args, res, opt)
+}
+
+// CommitSubmit begins Commit and does not wait for it: see [rpc.Client.Submit]. All memory belongs
+// to the client until done runs. opt may be nil.
+func (c *Client) CommitSubmit(ctx context.Context, args *nfs3.CommitArgs, res *nfs3.CommitRes, opt *rpc.Options, done func(error)) error {
+	return c.rpc.Submit(ctx, nfs3.ProcCommit, args, res, opt, done)
 }
 
 // Server serves program NFS_PROGRAM version NFS_V3.
