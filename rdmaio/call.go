@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -29,33 +30,23 @@ import (
 // not offered to the peer: the whole reply comes inline, or the error is a *PeerError because the
 // reply does not fit.
 func (c *Conn) Call(ctx context.Context, call *Call) (*Reply, error) {
-	if call == nil {
-		return nil, &CallError{Err: fmt.Errorf("%w: the Call is nil", ErrMessage)}
+	if err := oncrpc.CheckCall(call); err != nil {
+		return nil, err
 	}
-	if err := call.Check(oncrpc.MsgCall); err != nil {
-		return nil, &CallError{Err: err}
+	if c.set.Events == nil {
+		return c.caller.exchange(ctx, call, nil)
 	}
-	if c.set.Events != nil {
-		return c.caller.observedExchange(ctx, call)
-	}
-	return c.caller.exchange(ctx, call, nil)
+	end := c.caller.begun(call)
+	reply, err := c.caller.exchange(ctx, call, end)
+	end.emit(reply, err)
+	return reply, err
 }
 
-// observedExchange makes a Call between CallStart and CallEnd.
-func (c *caller) observedExchange(ctx context.Context, call *Call) (*Reply, error) {
-	start := time.Now()
-	e := &CallEnd{RPC: c.rpcOf(call.Inline), Sent: call.Size(nil)}
+// begun emits CallStart, and returns the event for the end of the Call.
+func (c *caller) begun(call *Call) *CallEnd {
+	e := &CallEnd{RPC: c.rpcOf(call.Inline), Took: time.Since(c.start), Sent: call.Size(nil)}
 	c.set.Events(&CallStart{RPC: e.RPC, Message: &call.Message})
-	reply, err := c.exchange(ctx, call, e)
-	e.Took = time.Since(start)
-	if e.Reply, e.Err = reply, err; err == nil {
-		e.Received = len(reply.Message)
-		for i := range reply.Items {
-			e.Received += len(reply.Items[i].Data)
-		}
-	}
-	c.set.Events(e)
-	return reply, err
+	return e
 }
 
 // exchange makes a Call without emitting events. end is nil without Config.Events.
@@ -64,69 +55,104 @@ func (c *caller) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply
 	if err != nil {
 		return nil, &CallError{XID: call.XID(), Err: err}
 	}
-	defer c.slots.put(s)
+	defer c.put(s, false)
 	return c.exchangeIn(ctx, s, call, end)
+}
+
+// put takes back the slot of a Call that has returned, or has waited for a place in vain.
+func (c *caller) put(s *slot, waits bool) {
+	c.submits.beginNext(c.slots.put(s, waits))
 }
 
 // exchangeIn makes a Call in a slot.
 func (c *caller) exchangeIn(ctx context.Context, s *slot, call *Call, end *CallEnd) (*Reply, error) {
-	s.shape = shape{}
-	if cause := c.attempt(ctx, s, call, end); cause != nil {
-		return c.exchangeAgain(ctx, s, call, end, cause)
+	s.rpc, s.end, s.shape = call, end, shape{}
+	if err := c.goOn(ctx, s, c.attempt(ctx, s)); err != nil {
+		return nil, err
 	}
 	return &call.Reply, nil
 }
 
-// exchangeAgain makes a Call whose first attempt has failed in other shapes.
-func (c *caller) exchangeAgain(ctx context.Context, s *slot, call *Call, end *CallEnd, cause error) (*Reply, error) {
-	sent := false // in any shape
-	fail := func(err error) error { return &CallError{XID: call.XID(), MayHaveRun: sent, Err: err} }
+// goOn continues a Call whose last attempt failed with cause, or succeeded if that is nil. It
+// returns nil when there is a reply.
+func (c *caller) goOn(ctx context.Context, s *slot, cause error) error {
 	for cause != nil {
-		sent = sent || s.call.Sent && !notProcessed(cause)
-		if !s.change(&c.set, c.agreed.Load(), call, cause) {
-			return nil, fail(cause)
+		err := s.failed(cause)
+		if !s.change(&c.set, c.agreed.Load(), s.rpc, cause) {
+			return err
 		}
-		if err := call.Again(ctx); err != nil {
-			return nil, fail(err)
+		if err := s.rpc.Again(ctx); err != nil {
+			return s.failed(err)
 		}
-		cause = c.attempt(ctx, s, call, end)
+		cause = c.attempt(ctx, s)
 	}
-	return &call.Reply, nil
+	return nil
+}
+
+// failed returns the error of a Call whose last attempt failed with cause.
+func (s *slot) failed(cause error) error {
+	s.sent = s.sent || s.call.Sent && !notProcessed(cause)
+	return &CallError{XID: s.rpc.XID(), MayHaveRun: s.sent, Err: cause}
 }
 
 // attempt sends a Call in the shape of its slot, and waits for the answer.
-func (c *caller) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd) error {
-	e := &s.call
-	s.ownsBuf = false
-	s.answered.Store(false)
-	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = call.XID(), s, nil, false, nil, 0, 0, false
-	o := offering{caller: c, slot: s, call: call, terms: c.agreed.Load()}
+func (c *caller) attempt(ctx context.Context, s *slot) error {
+	s.reset()
+	o := offering{caller: c, slot: s, call: s.rpc, terms: c.agreed.Load()}
 	if err := o.prepareInTurn(ctx); err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
-	c.postCall(e)
+	c.postCall(&s.call)
 	c.lone.begin(s)
-	cause := c.wait(ctx, s)
+	why := c.wait(ctx, s)
 	c.lone.end()
-	if end != nil {
-		end.record(e)
-	}
-	if e.Abandoned {
-		c.redirect(s)
-	}
+	cause := c.answered(s, why)
 	// draft-ietf-nfsv4-rpcrdma-version-two-00 §10.1.3; R90, R289, R303: the keys are invalidated
 	// before this side reads the memory.
 	if err := c.conclude(s); err != nil {
 		return err
 	}
+	return c.outcome(s, cause)
+}
+
+// reset prepares a slot for an attempt.
+func (s *slot) reset() {
+	e := &s.call
+	s.ownsBuf = false
+	s.answered.Store(false)
+	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = s.rpc.XID(), s, nil, false, nil, 0, 0, false
+}
+
+// answered is called when the engine no longer uses a Call. why is the reason for which it was
+// given up, or nil. If no reply came before, answered returns the error.
+func (c *caller) answered(s *slot, why error) (cause error) {
+	e := &s.call
+	if why != nil && e.Err == nil && e.Reply == nil && e.LongReply == 0 {
+		if e.Sent {
+			c.giveUp(e.XID)
+		}
+		cause = c.interrupted(why, e.Sent)
+	}
+	if s.end != nil {
+		s.end.record(e)
+	}
+	if e.Abandoned {
+		c.redirect(s)
+	}
+	return cause
+}
+
+// outcome returns the error of an attempt, or nil and sets the Reply. cause is the error that
+// answered has returned. The keys must be invalid.
+func (c *caller) outcome(s *slot, cause error) error {
 	if cause == nil {
-		cause = s.refusal(c.agreed.Load(), c.lossOf(translate(e.Err)))
+		cause = s.refusal(c.agreed.Load(), c.lossOf(translate(s.call.Err)))
 	}
 	if cause == nil {
-		cause = s.setReply(call)
+		cause = s.setReply(s.rpc)
 	}
-	if cause == nil && call.MaxReply > 0 && c.pool.InPlace() {
-		c.offered.sizes.saw(call)
+	if cause == nil && s.rpc.MaxReply > 0 && c.pool.InPlace() {
+		c.offered.sizes.saw(s.rpc)
 	}
 	return cause
 }
@@ -135,17 +161,17 @@ func (c *caller) attempt(ctx context.Context, s *slot, call *Call, end *CallEnd)
 // soon, so PostTogether waits for them.
 func (c *caller) postCall(e *engine.Call) {
 	ev := engine.Event{Kind: engine.EventCall, Call: e}
-	if cap(c.slots.free)-len(c.slots.free) == 1 {
+	if c.slots.alone() {
 		c.driver.Post(ev)
 		return
 	}
 	c.driver.PostTogether(ev)
 }
 
-// wait blocks until a Call is complete. If ctx is done first and no reply has come, it returns the
-// error of ctx.
+// wait blocks until a Call is complete. If ctx is done first, it gives the Call up and returns the
+// error of ctx. A reply may have come all the same.
 func (c *caller) wait(ctx context.Context, s *slot) error {
-	e, canceled := &s.call, ctx.Done()
+	canceled := ctx.Done()
 	if canceled == nil { // the cheaper wait
 		<-s.done
 		return nil
@@ -160,16 +186,15 @@ func (c *caller) wait(ctx context.Context, s *slot) error {
 		return nil
 	case <-canceled:
 	}
-	s.left = new(leftover)
-	c.driver.Post(engine.Event{Kind: engine.EventCancel, XID: e.XID, Call: e, Control: &engine.Control{Left: s.left}})
+	c.driver.Post(s.cancel())
 	<-s.done // comes at once: the engine no longer uses the slot
-	if e.Err == nil && e.Reply == nil && e.LongReply == 0 {
-		if e.Sent {
-			c.giveUp(e.XID)
-		}
-		return c.interrupted(ctx.Err(), e.Sent)
-	}
-	return nil
+	return ctx.Err()
+}
+
+// cancel returns the event that gives a Call up.
+func (s *slot) cancel() engine.Event {
+	s.left = new(leftover)
+	return engine.Event{Kind: engine.EventCancel, XID: s.call.XID, Call: &s.call, Control: &engine.Control{Left: s.left}}
 }
 
 // interrupted returns the error of a Call whose context is done. It says if the Call waited for a
@@ -182,29 +207,51 @@ func (c *caller) interrupted(why error, sent bool) error {
 	return why
 }
 
-// slot returns a free slot, and waits for one if all are taken.
+// slot returns a slot with a place, and waits for one if all are taken.
 func (c *caller) slot(ctx context.Context, end *CallEnd) (*slot, error) {
-	if err := ctx.Err(); err != nil {
+	if err := c.permitted(ctx); err != nil {
 		return nil, err
 	}
-	if c.set.calls == 0 {
-		return nil, fmt.Errorf("%w: on an accepted connection Config.ReverseCredits must be positive (%w)", ErrReverse, verbs.ErrNotSupported)
+	if err := c.settled(ctx); err != nil {
+		return nil, err
 	}
-	if !c.ready.Load() { // RFC 8167 §6; R280
-		return nil, fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them (RFC 8167 §6)", ErrReverse)
+	s, waits := c.slots.take()
+	switch {
+	case s == nil:
+		return nil, context.Cause(c.ctx)
+	case waits:
+		return c.waitPlace(ctx, s, end)
 	}
+	return s, nil
+}
+
+// permitted returns an error if this side may make no Calls, or ctx is done.
+func (c *caller) permitted(ctx context.Context) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case c.set.calls == 0:
+		return fmt.Errorf("%w: on an accepted connection Config.ReverseCredits must be positive (%w)", ErrReverse, verbs.ErrNotSupported)
+	case !c.ready.Load(): // RFC 8167 §6; R280
+		return fmt.Errorf("%w before Conn.AllowReverse: call it when the upper layer knows that the peer serves them (RFC 8167 §6)", ErrReverse)
+	}
+	return nil
+}
+
+// settled waits until the version is known, and returns an error if the peer serves no Calls.
+func (c *caller) settled(ctx context.Context) error {
 	if err := c.agreed.await(ctx, c.ctx); err != nil { // on an accepted connection it may come
-		return nil, err
+		return err
 	}
-	if c.role == engine.Responder && c.agreed.Load().Reverse == header.ReverseNone {
-		return nil, fmt.Errorf("%w: the peer serves none (property 5 of draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.5)", ErrReverse)
+	return c.served(c.agreed.Load())
+}
+
+// served returns an error if the peer serves no Calls.
+func (c *caller) served(terms *agreed) error {
+	if c.role == engine.Responder && terms.Reverse == header.ReverseNone {
+		return fmt.Errorf("%w: the peer serves none (property 5 of draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.5)", ErrReverse)
 	}
-	select {
-	case <-c.slots.free:
-		return c.slots.take(), nil
-	default:
-		return c.waitSlot(ctx, end)
-	}
+	return nil
 }
 
 // conclude invalidates the keys of a Call that the peer has not invalidated. If that fails it
@@ -220,7 +267,11 @@ func (c *caller) conclude(s *slot) error {
 	}
 	for i := range s.regions {
 		mr := &s.regions[i]
-		if err := s.endKey(c.pool, mr, together, unrevoked); err != nil {
+		err := s.unended
+		if s.unended = nil; err == nil {
+			err = s.endKey(c.pool, mr, together, unrevoked)
+		}
+		if err != nil {
 			failed = fmt.Errorf("rdmaio: memory could not be invalidated, the connection was closed: %w", err)
 			c.fail(failed)
 			<-c.ctx.Done()
@@ -232,6 +283,29 @@ func (c *caller) conclude(s *slot) error {
 	s.regions = s.regions[:0]
 	c.offered.offers.end()
 	return failed
+}
+
+// concludeNow is conclude for the runner of the engine, which must not wait. It returns false if
+// that needs a wait: then the caller must call conclude, for the other keys.
+func (c *caller) concludeNow(s *slot) (over bool, failed error) {
+	if len(s.regions) == 0 {
+		return true, nil
+	}
+	if c.pool.Revokes() {
+		return false, nil
+	}
+	for i := range s.regions {
+		mr := &s.regions[i]
+		if s.unended = s.endKey(c.pool, mr, false, nil); s.unended != nil {
+			s.regions = slices.Delete(s.regions, 0, i)
+			return false, failed
+		}
+		failed = errors.Join(failed, c.returnMemory(s, mr))
+		*mr = callRegion{}
+	}
+	s.regions = s.regions[:0]
+	c.offered.offers.end()
+	return true, failed
 }
 
 // returnMemory gives back the memory of an invalidated key. If the peer wrote to memory of the
@@ -246,19 +320,22 @@ func (c *caller) returnMemory(s *slot, mr *callRegion) (err error) {
 	return err
 }
 
-// waitSlot waits for a slot when none is free.
-func (c *caller) waitSlot(ctx context.Context, end *CallEnd) (*slot, error) {
+// waitPlace waits until a slot has a place.
+func (c *caller) waitPlace(ctx context.Context, s *slot, end *CallEnd) (*slot, error) {
 	c.waits.Add(1)
 	c.limitReached(LimitCredits)
 	if end != nil {
 		defer func(since time.Time) { end.Waited = time.Since(since) }(time.Now())
 	}
+	var err error
 	select {
-	case <-c.slots.free:
-		return c.slots.take(), nil
+	case <-s.done:
+		return s, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		err = ctx.Err()
 	case <-c.ctx.Done():
-		return nil, context.Cause(c.ctx)
+		err = context.Cause(c.ctx)
 	}
+	c.put(s, true)
+	return nil, err
 }

@@ -12,9 +12,11 @@ import (
 // caller makes the Calls of this side on a connection:
 //
 //	Call ──> slot ──────> prepare ──> post ──> wait ──> conclude ──> Reply, or the error
-//	          └ none is      ▲      memory is          keys    │
-//	            free: wait   │      offered            end     │ the peer has refused the shape
-//	                         └───────────── change ────────────┘ and named another one
+//	          └ no place     ▲      memory is          keys    │
+//	            is free:     │      offered            end     │ the peer has refused the shape
+//	            wait         └───────────── change ────────────┘ and named another one
+//
+// A Call that was submitted takes the same way without a goroutine (submission).
 //
 // A Call has a slot from its beginning to its return. Keys give access to the caller's memory only
 // while the Call has its slot. A cancelled Call can leave keys (leftover), but only to memory of
@@ -28,6 +30,7 @@ type caller struct {
 	lone    lone
 	offered callMemory
 	given   givenUp
+	submits submitter
 }
 
 // usableCredits returns the number of Calls that the peer lets this side have in progress now. It

@@ -68,9 +68,8 @@ func (c *caller) tellNow(call *Call) []byte {
 	case <-c.ctx.Done():
 		return nil
 	}
-	s := c.slots.take()
-	s.call.Urgent = true
-	defer c.slots.put(s)
+	s := c.slots.takeUrgent()
+	defer c.put(s, false)
 	reply, err := c.exchangeIn(c.ctx, s, call, nil)
 	if err != nil {
 		return nil

@@ -60,7 +60,7 @@ var _ oncrpc.Conn = (*Conn)(nil)
 
 // join connects the parts of a connection with what they share, and with its source's memory.
 func (c *Conn) join(from admission.Source) {
-	c.conn, c.share = c, c.shared.memory.Join(from)
+	c.conn, c.share, c.caller.submits.caller = c, c.shared.memory.Join(from), &c.caller
 	c.answerer.shortage.waiter = admission.Waiter{Owner: c, Call: func() { c.answerer.shortage.wake(&c.host) }}
 	c.caller.host, c.answerer.host, c.answerer.kept.host, c.extensions.host = &c.host, &c.host, &c.host, &c.host
 }
@@ -120,10 +120,8 @@ func (c *Conn) finish() error {
 	c.closing.Do(func() {
 		c.end()
 		<-c.ctx.Done()
-		for range cap(c.caller.slots.free) {
-			<-c.caller.slots.free // so that no Call gets one any more
-		}
 		<-c.caller.slots.urgent
+		c.caller.slots.close()
 		c.driver.Stop() // no Request is left or will come
 		c.shared.places.Leave(&c.answerer.requests)
 		c.closeErr = c.free()

@@ -73,7 +73,7 @@ func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *
 	c := &Conn{host: host{set: set, role: role, shared: with, log: with.log, ends: with.ends, start: time.Now()}}
 	c.join(from)
 	c.answerer.handler = h
-	c.caller.slots.allow(set.calls)
+	c.caller.submits.allow(set.calls)
 	versions := set.protocols(role, announce)
 	c.agreed.offer(versions, set.firstRecv)
 	c.caller.offered.offers.turn = make(chan struct{}, 1)

@@ -32,6 +32,7 @@ func (c owner) Effects(f *engine.Effects) {
 		c.ended(why)
 		c.cancel(why)
 		c.emitDown()
+		c.caller.submits.lose(why)
 		c.answerer.end(why)
 	}
 	if f.Props != nil {
@@ -68,11 +69,8 @@ func (c owner) Effects(f *engine.Effects) {
 	for _, r := range f.Deliver {
 		c.answerer.deliver(r)
 	}
-	for _, call := range f.Done {
-		if call.Reply != nil || call.LongReply > 0 {
-			c.auth.hint = ""
-		}
-		c.caller.lone.answer(call.Owner.(*slot))
+	if len(f.Done) > 0 {
+		c.complete(f.Done)
 	}
 	for _, l := range f.Settled {
 		c.caller.dropLeftover(l.(*leftover))
@@ -84,6 +82,30 @@ func (c owner) Effects(f *engine.Effects) {
 		c.growSendBuffers(f.WantBuffers)
 	}
 }
+
+// complete completes Calls that have their answers.
+func (c owner) complete(done []*engine.Call) {
+	u := &c.caller.submits
+	for _, call := range done {
+		if call.Reply != nil || call.LongReply > 0 {
+			c.auth.hint = ""
+		}
+		if s := call.Owner.(*slot); s.submit.state == posted {
+			u.answers = append(u.answers, s)
+		} else {
+			c.caller.lone.answer(s) // its caller may use the slot again at once
+		}
+	}
+	if len(u.answers) > 0 {
+		u.complete()
+	}
+}
+
+// Due implements driver.Owner.
+func (c owner) Due() bool { return c.caller.slots.due.Load() }
+
+// Run implements driver.Owner.
+func (c owner) Run() { c.caller.submits.runFunctions() }
 
 // PeerFaults emits the event of that name.
 func (c owner) PeerFaults(more driver.Faults) {

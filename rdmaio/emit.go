@@ -31,6 +31,18 @@ func (e *CallEnd) record(c *engine.Call) {
 	}
 }
 
+// emit completes the event with the end of the Call, and emits it.
+func (e *CallEnd) emit(reply *Reply, err error) {
+	e.Took = time.Since(e.Conn.start) - e.Took
+	if e.Reply, e.Err = reply, err; err == nil {
+		e.Received = len(reply.Message)
+		for i := range reply.Items {
+			e.Received += len(reply.Items[i].Data)
+		}
+	}
+	e.Conn.set.Events(e)
+}
+
 // emitServeStart emits ServeStart for a Request that a handler is about to get.
 func (r *request) emitServeStart() {
 	c := r.host

@@ -38,6 +38,14 @@ func (l *lone) begin(s *slot) {
 	}
 }
 
+// submitted is called for a Call that is about to be posted by a goroutine that does not wait for
+// it, and end when it is over. resume must follow when it is posted.
+func (l *lone) submitted() {
+	if l.qp != nil {
+		l.calls.Add(1)
+	}
+}
+
 // movesData reports whether the peer will probably move data by RDMA. A chunk for a long reply is
 // seldom used: most replies fit inline.
 func (s *slot) movesData() bool {

@@ -20,7 +20,11 @@ type offering struct {
 	call  *Call
 	terms *agreed
 	turn  bool // it is the Call's turn at memory windows
+	now   bool // it must not wait: errWaits instead
 }
+
+// errWaits is the error of an offering that must not wait.
+var errWaits = errors.New("rdmaio: the Call has to wait for memory")
 
 // prepare chooses the shape of a Call's message and registers the memory that it offers.
 //
@@ -228,6 +232,9 @@ func (o *offering) registerOwn(ctx context.Context, to []header.Segment, n int) 
 	access := o.access(verbs.AccessLocalWrite | verbs.AccessRemoteWrite) // R304
 	mr, err := o.pool.RegisterOnDemand(n, access)
 	if errors.Is(err, verbs.ErrNotSupported) {
+		if o.now {
+			return errWaits
+		}
 		if err = s.takeReplyMemory(ctx, o.caller, n); err != nil {
 			return err
 		}

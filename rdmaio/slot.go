@@ -1,7 +1,6 @@
 package rdmaio
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -11,12 +10,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
-// slot holds the state of one Call in progress. A connection uses as many at a time as it has
-// credits (caller.slots).
+// slot holds the state of one Call, of either form: one that blocks, or one that was submitted. It
+// has a place on the connection, or waits for one (caller.slots).
 type slot struct {
 	call    engine.Call
-	done    chan struct{} // has room for one
+	done    chan struct{} // has room for one; wakes a Call that blocks: a place, or the answer
 	regions []callRegion
+	unended error     // why the key of the first region could not be invalidated
 	left    *leftover // if the Call was cancelled
 	ownsBuf bool      // the reply chunk is memory of the connection (Call.MaxReply)
 	long    []byte    // a copy of the reply that came there
@@ -25,6 +25,11 @@ type slot struct {
 	keys    revocation
 
 	replyMemory int // bytes of replyMemory that the Call has
+
+	rpc    *Call
+	end    *CallEnd // nil without Config.Events
+	sent   bool     // the peer may have received it, in any shape
+	submit submission
 
 	// For lone.
 	answered   atomic.Bool // the wait for done is over
@@ -36,59 +41,6 @@ func newSlot() *slot {
 	s := &slot{done: make(chan struct{}, 1)}
 	s.isAnswered = s.answered.Load
 	return s
-}
-
-// slots are the slots of a connection. Calls hold as many as there are credits at most.
-type slots struct {
-	free   chan struct{} // has a token for each Call that can be made now
-	urgent chan struct{} // has the token of a Call of package cancel
-
-	mu     sync.Mutex
-	unused []*slot // last used at the end
-}
-
-// allow permits n slots. They are made when they are needed.
-func (l *slots) allow(n int) {
-	l.free = make(chan struct{}, n)
-	for range n {
-		l.free <- struct{}{}
-	}
-	l.urgent = make(chan struct{}, 1)
-	l.urgent <- struct{}{}
-}
-
-// take returns a slot to a Call that has taken a token.
-func (l *slots) take() *slot {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if n := len(l.unused); n > 0 {
-		s := l.unused[n-1]
-		l.unused = l.unused[:n-1]
-		return s
-	}
-	return newSlot()
-}
-
-// put takes a slot back, and gives the token of its Call to another one.
-func (l *slots) put(s *slot) {
-	token := l.free
-	if s.call.Urgent {
-		token = l.urgent
-	}
-	s.call.Forget()
-	s.call.Urgent = false
-	s.left, s.long = nil, nil // long is the caller's
-	l.mu.Lock()
-	l.unused = append(l.unused, s)
-	l.mu.Unlock()
-	token <- struct{}{}
-}
-
-// trim forgets the unused slots.
-func (l *slots) trim() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.unused = nil
 }
 
 // callRegion is a memory region of a Call. chunk is the index in Results, or one of the constants

@@ -155,7 +155,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"internal/admission", "internal/history", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*", "runtime/oncrpc/cancel", "runtime/oncrpc/replycache"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
-		{Package: "rdmaio", Imports: []string{"internal/admission", "internal/backchannel", "internal/reconnect", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/oncrpc/cancel", "runtime/xdr/codec"}},
+		{Package: "rdmaio", Imports: []string{"internal/admission", "internal/backchannel", "internal/inflight", "internal/reconnect", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/oncrpc/cancel", "runtime/xdr/codec"}},
 		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},

@@ -59,6 +59,7 @@ var mutants = slices.Concat(
 	amendMutants,
 	callMutants,
 	submitMutants, inlineMutants,
+	rdmaSubmitMutants,
 	v2Mutants,
 	version2Mutants,
 	nfsMutants,

@@ -49,7 +49,7 @@ var engineMutants = []mutant{
 	// Both directions, and the draft's legacy.
 	{"one direction overtakes the other", pumpFile, ".ticket < (*rs.answers.at(0)).ticket", ".ticket > (*rs.answers.at(0)).ticket", engineTests},
 	{"keys of reverse Calls are ended", responderFile, "if !reverse { // keys", "{ // keys", engineTests},
-	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "if !c.ready.Load() {", "if c.set.calls < 0 {", ioTests},
+	{"a reverse Call goes out before it is allowed", "rdmaio/call.go", "case !c.ready.Load():", "case c.set.calls < 0:", ioTests},
 	{"memory is given back before RDMA_DONE", responderFile, "		rs.to(r, awaitingDone)\n", "		rs.release(r)\n", engineTests},
 	{"RDMA_DONE keeps its credit", responderFile, "		rs.account.Ended()\n		rs.release(r)\n", "		rs.release(r)\n", engineTests},
 	{"a missing RDMA_DONE has no time limit", responderFile, "rs.awaitingDone[0].deadline <= rs.now", "rs.awaitingDone[0].deadline < 0", engineTests},

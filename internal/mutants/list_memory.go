@@ -66,7 +66,7 @@ var memoryMutants = []mutant{
 	{"the last answer waits for others", "rdmaio/internal/driver/requests.go", "	case d.requests.unanswered.Add(-1) == 0:\n		d.Post(ev)\n", "	case d.requests.unanswered.Add(-1) < 0:\n		d.Post(ev)\n", driverTests},
 	{"answers never wait for each other", "rdmaio/internal/driver/requests.go", "	case d.requests.unanswered.Add(-1) == 0:", "	case d.requests.unanswered.Add(-1) >= 0:", driverTests},
 	{"a stopped driver takes queued events", "rdmaio/internal/driver/run.go", "	defer d.mu.Unlock()\n	if d.stopped {\n		return\n	}", "	defer d.mu.Unlock()", driverTests},
-	{"a queued event runs on its caller's goroutine", "rdmaio/internal/driver/run.go", "	d.running = true\n	go func() {\n		d.mu.Lock()\n		d.serve(-1)\n	}()\n}\n\n// PostTogether", "	d.running = true\n	d.mu.Unlock()\n	defer d.mu.Lock()\n	d.mu.Lock()\n	d.serve(-1)\n}\n\n// PostTogether", driverTests},
+	{"a queued event runs on its caller's goroutine", "rdmaio/internal/driver/run.go", "	d.running = true\n	go d.own()\n}\n\n// PostTogether", "	d.running = true\n	d.mu.Unlock()\n	defer d.mu.Lock()\n	d.runOwn()\n}\n\n// PostTogether", driverTests},
 	{"a queued event starts a second runner", "rdmaio/internal/driver/run.go", "	d.queue = append(d.queue, ev)\n	if d.running || d.engine == nil {\n		return\n	}", "	d.queue = append(d.queue, ev)\n	if d.engine == nil {\n		return\n	}", driverTests},
 	{"the send queue's completions are armed again", "rdmaio/internal/driver/run.go", "look && d.await && !d.sends.armed", "look && d.await", driverTests},
 	{"events with completions stay in memory", "rdmaio/internal/driver/run.go", "			forget(events)\n			d.events = events", "			d.events = events", driverTests},

@@ -44,7 +44,9 @@ type Driver struct {
 	engine Engine
 	wcs    *[polled]verbs.WC // while there is a runner
 	events []engine.Event
-	await  bool // Effects.Await: completions of the send queue are awaited
+	await  bool   // Effects.Await: completions of the send queue are awaited
+	due    bool   // Owner.Run is to be called
+	own    func() // runOwn, bound once
 	alarm  alarm
 }
 
@@ -54,7 +56,7 @@ type Driver struct {
 func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends, bound int) (_ *Driver, err error) {
 	d := &Driver{owner: owner, start: time.Now()}
 	d.idle.L = &d.mu
-	d.alarm.fired = d.fired
+	d.alarm.fired, d.own = d.fired, d.runOwn
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.Close())

@@ -44,6 +44,9 @@ type rig struct {
 	fail    func(call string) error // of making and closing objects
 	reason  verbs.DisconnectReason  // of Ending
 
+	due       atomic.Bool // the Owner has functions
+	functions func()      // they are called
+
 	reported verbs.DisconnectReason // by DisconnectFor
 }
 
@@ -188,6 +191,13 @@ func (o fakeOwner) PeerFaults(more Faults) {
 }
 
 func (o fakeOwner) CreditsChanged() { o.r.credits = append(o.r.credits, o.r.d.Credits()) }
+
+func (o fakeOwner) Due() bool { return o.r.due.Load() }
+
+func (o fakeOwner) Run() {
+	o.r.call("run")
+	o.r.functions()
+}
 
 // object records the making and closing of an object.
 func (r *rig) object(call string) error {

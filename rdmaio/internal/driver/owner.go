@@ -38,6 +38,15 @@ type Owner interface {
 	// CreditsChanged is called by the runner after Effects, if Driver.Credits returns another
 	// number since this step.
 	CreditsChanged()
+
+	// Due reports whether there are functions of the upper layer to run. It is called after each
+	// step, and an event follows each change to true outside of Effects.
+	Due() bool
+
+	// Run runs them. It is called between steps, on a goroutine of the Driver, which is the runner.
+	// If a function exits the goroutine, Run is called again on another one, for the others. Events
+	// that they post are served together.
+	Run()
 }
 
 // Faults counts the faults of the peer, as engine.Stats does.

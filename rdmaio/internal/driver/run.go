@@ -34,10 +34,7 @@ func (d *Driver) Queue(ev engine.Event) {
 		return
 	}
 	d.running = true
-	go func() {
-		d.mu.Lock()
-		d.serve(-1)
-	}()
+	go d.own()
 }
 
 // PostTogether queues an event, and lets other goroutines run before this one runs the engine, so
@@ -77,22 +74,41 @@ func (d *Driver) run() {
 	}
 	d.running = true
 	if d.serve(rounds) {
-		// Under constant load a new goroutine continues, and returns when the queue is empty.
-		// running remains true until then, and Stop waits for that.
-		go func() {
-			d.mu.Lock()
-			d.serve(-1)
-		}()
+		// Under constant load, or for functions of the Owner, a goroutine of the Driver continues,
+		// and returns when the queue is empty. running remains true until then, and Stop waits for
+		// that.
+		go d.own()
 	}
 }
 
+// runOwn is the Driver's goroutine that is the runner (Driver.own). It runs the Owner's functions,
+// too. If a function exits the goroutine, another one continues.
+func (d *Driver) runOwn() {
+	returned := false
+	defer func() {
+		if !returned {
+			go d.own()
+		}
+	}()
+	for more := true; more; {
+		if d.due {
+			d.owner.Run()
+			d.due = false
+		}
+		d.mu.Lock()
+		more = d.serve(-1)
+	}
+	returned = true
+}
+
 // serve is the runner's loop. It returns false when the queue is empty: there is no runner then. It
-// returns true after the given rounds, and the caller must have it continued. The caller holds
-// d.mu, and serve releases it.
+// returns true after the given rounds, and when functions of the Owner are due: runOwn must
+// continue. The caller holds d.mu, and serve releases it.
 func (d *Driver) serve(rounds int) (more bool) {
-	for ; len(d.queue) > 0 || d.look; rounds-- {
-		if rounds == 0 {
+	for ; len(d.queue) > 0 || d.look || d.due; rounds-- {
+		if rounds == 0 || d.due {
 			d.freeMemory()
+			d.engine.ReadStats(&d.stats) // the queue may never be empty
 			d.mu.Unlock()
 			return true
 		}

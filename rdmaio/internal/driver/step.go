@@ -41,6 +41,7 @@ func (d *Driver) step(events []engine.Event) {
 	if changed {
 		d.owner.CreditsChanged()
 	}
+	d.due = d.owner.Due()
 	if f.Deadline > 0 {
 		d.alarm.wake(f.Deadline, d.start)
 	}

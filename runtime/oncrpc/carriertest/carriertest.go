@@ -32,7 +32,8 @@ func Run(t *testing.T, open Open) {
 		"SubmitMany": testSubmitMany, "SubmitNext": testSubmitNext, "SubmitGiveUp": testSubmitGiveUp, "SubmitLost": testSubmitLost, "SubmitPanic": testSubmitPanic,
 		"SubmitRefused": testSubmitRefused,
 		"Marked":        testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedPanic": testMarkedPanic, "MarkedConcurrent": testMarkedConcurrent,
-		"MarkedBlocks": testMarkedBlocks,
+		"MarkedBlocks":     testMarkedBlocks,
+		"SubmitWithoutEnd": testSubmitWithoutEnd, "SubmitWithLock": testSubmitWithLock,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

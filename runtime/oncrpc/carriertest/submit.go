@@ -66,17 +66,18 @@ func (o *outcome) wait(t *testing.T) (*oncrpc.Reply, error) {
 // Many more Calls than may be in progress are submitted at once. Each gets its own reply, once.
 func testSubmitMany(t *testing.T, open Open) {
 	c := open(t, oncrpc.HandlerFunc(echo), nil)
-	calls := 2000
+	calls := 10_000
 	if testing.Short() {
 		calls = 300
 	}
+	ctx := soon(t)
 	var wrong, twice atomic.Int32
 	var wg sync.WaitGroup
 	wg.Add(calls)
 	for k := range uint32(calls) {
 		var once atomic.Bool
 		call := newCall(c.XID(), 1, binary.BigEndian.AppendUint32(nil, k), 0)
-		if err := oncrpc.Submit(soon(t), c, call, func(reply *oncrpc.Reply, err error) {
+		if err := oncrpc.Submit(ctx, c, call, func(reply *oncrpc.Reply, err error) {
 			if once.Swap(true) {
 				twice.Add(1)
 				return
@@ -217,8 +218,12 @@ func testSubmitLost(t *testing.T, open Open) {
 		echo(r)
 	}), nil)
 	do(t, c, 1, nil, 0)
+	calls := 10_000
+	if testing.Short() {
+		calls = 400
+	}
 	var all []*outcome
-	for range 400 {
+	for range calls {
 		o := newOutcome()
 		if err := oncrpc.Submit(t.Context(), c, newCall(c.XID(), 2, nil, 0), o.done); err != nil {
 			t.Fatal(err)
@@ -266,6 +271,7 @@ func testSubmitPanic(t *testing.T, open Open) {
 		if _, ok := c.(oncrpc.Submitter); !ok {
 			t.Skip("the carrier is not a Submitter: done functions have goroutines")
 		}
+		do(t, c, 1, nil, 0) // over RDMA a connection begins with one credit
 		var others []*outcome
 		for range 20 {
 			o := newOutcome()
@@ -323,5 +329,71 @@ func testSubmitRefused(t *testing.T, open Open) {
 	}
 	if n := ran.Load(); n != 0 {
 		t.Errorf("%d done functions ran", n)
+	}
+}
+
+// Done functions submit without end, until the connection is closed. Close returns, and no function
+// runs after it.
+func testSubmitWithoutEnd(t *testing.T, open Open) {
+	c := open(t, oncrpc.HandlerFunc(echo), nil)
+	if _, ok := c.(oncrpc.Submitter); !ok {
+		t.Skip("the carrier is not a Submitter: Close does not wait for done functions")
+	}
+	const chains = 40
+	var running atomic.Int32
+	came, once := make(chan struct{}), sync.Once{}
+	for range chains {
+		calls := 0
+		var submit func()
+		done := func(_ *oncrpc.Reply, err error) {
+			if calls++; err == nil && calls > 100 {
+				once.Do(func() { close(came) })
+			}
+			submit()
+		}
+		submit = func() {
+			if err := oncrpc.Submit(t.Context(), c, newCall(c.XID(), 1, nil, 0), done); err != nil {
+				running.Add(-1)
+				wantError(t, err, oncrpc.ErrClosed, false)
+			}
+		}
+		running.Add(1)
+		submit()
+	}
+	<-came
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := running.Load(); n != 0 {
+		t.Errorf("%d chains of %d go on after Close", n, chains)
+	}
+}
+
+// A caller has a lock while it submits, which done functions take.
+func testSubmitWithLock(t *testing.T, open Open) {
+	c := open(t, oncrpc.HandlerFunc(echo), nil)
+	var mu sync.Mutex
+	left, over := 500, make(chan struct{})
+	for range left {
+		mu.Lock()
+		err := oncrpc.Submit(t.Context(), c, newCall(c.XID(), 1, nil, 0), func(_ *oncrpc.Reply, err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			if left--; left == 0 {
+				close(over)
+			}
+		})
+		mu.Unlock()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-over:
+	case <-time.After(patience):
+		t.Fatal("a Call that was submitted never ended")
 	}
 }

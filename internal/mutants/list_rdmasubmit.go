@@ -1,0 +1,36 @@
+package main
+
+var rdmaSubmitTests = []string{"rdmaio", testFolders + "client"}
+
+// rdmaSubmitMutants are in calls over RDMA that need no goroutine: their records, places and ends,
+// and the goroutine that runs done functions.
+var rdmaSubmitMutants = []mutant{
+	{"functions run on the goroutine of a Post", "rdmaio/internal/driver/run.go", "		if rounds == 0 || d.due {\n", "		if d.due {\n			d.mu.Unlock()\n			d.owner.Run()\n			d.due = false\n			d.mu.Lock()\n			continue\n		}\n		if rounds == 0 {\n", driverTests},
+	{"a function that exits stops the runner", "rdmaio/internal/driver/run.go", "		if !returned {\n			go d.own()\n		}\n", "		if !returned {\n			d.due = false\n		}\n", driverTests},
+	{"counts are stale while functions run", "rdmaio/internal/driver/run.go", "			d.engine.ReadStats(&d.stats) // the queue may never be empty\n", "", driverTests},
+	{"a Call takes a place beyond the credits (RDMA)", "rdmaio/slots.go", "n < l.most {", "n <= l.most {", rdmaSubmitTests},
+	{"a place is lost when no Call waits (RDMA)", "rdmaio/slots.go", "		l.busy.Store(l.busy.Load() - 1)\n		return nil\n", "		return nil\n", rdmaSubmitTests},
+	{"a Call that gives up its wait takes a place with it", "rdmaio/slots.go", "	case waits && l.line.has(s):\n", "	case false:\n", rdmaSubmitTests},
+	{"a Call that was woken and gives up keeps its token", "rdmaio/slots.go", "		if waits { // it was woken, and gives up all the same\n			<-s.done\n		}\n", "", rdmaSubmitTests},
+	{"the last that waits comes first", "rdmaio/slots.go", "	if next = l.line.first; next == nil {", "	if next = l.line.last; next == nil {", rdmaSubmitTests},
+	{"Close does not wait for done functions (RDMA)", "rdmaio/slots.go", "	for l.out > 0 {\n		l.none.Wait()\n	}\n", "", rdmaSubmitTests},
+	{"a Call that waits is not given up", "rdmaio/submit.go", "	case waiting:\n		c.drop(s, why)\n", "	case waiting:\n", rdmaSubmitTests},
+	{"nothing wakes the functions of Calls that were given up", "rdmaio/submit.go", "		c.drop(s, why)\n		c.wake()\n", "		c.drop(s, why)\n", rdmaSubmitTests},
+	{"a Call that was posted is not given up", "rdmaio/submit.go", "		c.driver.Queue(s.cancel())\n", "", rdmaSubmitTests},
+	{"a Call that is given up while it is prepared is posted", "rdmaio/submit.go", "	if s.submit.why != nil {\n		l.mu.Unlock()\n		c.block(s, nil)\n		return\n	}\n", "", rdmaSubmitTests},
+	{"a Call that has its answer can be given up", "rdmaio/submit.go", "		l.forget(s) // so that nothing gives it up any more\n", "", rdmaSubmitTests},
+	{"Calls that wait outlive the connection", "rdmaio/submit.go", "		if s.submit.state == waiting {\n			c.drop(s, why)\n		}\n", "", rdmaSubmitTests},
+	{"a Call begins on a lost connection", "rdmaio/submit.go", "	l.lost = why\n", "", rdmaSubmitTests},
+	{"a place is not given on (RDMA)", "rdmaio/submit.go", "	c.waited(s)\n	c.begin(s)\n", "	c.waited(s)\n", rdmaSubmitTests},
+	{"a Call that has waited has not", "rdmaio/submit.go", "	c.waited(s)\n	c.begin(s)\n", "	c.begin(s)\n", rdmaSubmitTests},
+	{"a submitted Call does not make the provider read", "rdmaio/submit.go", "	c.lone.resume()\n", "", rdmaSubmitTests},
+	{"a submitted Call counts for lone callers when it is over", "rdmaio/submit.go", "		c.lone.end()\n", "", rdmaSubmitTests},
+	{"a refused shape is the end of a submitted Call", "rdmaio/submit.go", "; refused {\n", "; refused && false {\n", rdmaSubmitTests},
+	{"the runner waits for a revocation", "rdmaio/call.go", "	if c.pool.Revokes() {\n		return false, nil\n	}\n", "	if c.pool.Revokes() {\n		return true, c.conclude(s)\n	}\n", rdmaSubmitTests},
+	{"a failed invalidation is tried again", "rdmaio/call.go", "		err := s.unended\n", "		err := error(nil)\n", rdmaSubmitTests},
+	{"an ended key is invalidated again", "rdmaio/call.go", "			s.regions = slices.Delete(s.regions, 0, i)\n", "", rdmaSubmitTests},
+	{"a submitted Call waits for memory where it is prepared", "rdmaio/offer.go", "		if o.now {\n			return errWaits\n		}\n", "", rdmaSubmitTests},
+	{"a Call is prepared before the version is known", "rdmaio/submit.go", "!o.terms.known || ", "", rdmaSubmitTests},
+	{"the goroutine of a Call has no deadline", "rdmaio/submit.go", "	if at := s.rpc.Deadline; !at.IsZero() {\n		var", "	if at := s.rpc.Deadline; false {\n		var", rdmaSubmitTests},
+	{"a function that exits loses the others", "rdmaio/submit.go", "			c.ran++\n			c.run(&e)\n", "			c.run(&e)\n			c.ran++\n", rdmaSubmitTests},
+}
