@@ -137,6 +137,7 @@ Examples:
   rpcrdma perf -depth 32 localhost               rate of small calls
   rpcrdma perf -size 64k -depth 16 localhost     throughput to the server, by RDMA Read
   rpcrdma perf -R -size 1m -depth 8 localhost    throughput from the server, by RDMA Write
+  rpcrdma perf -depth 256 -async localhost       the same without a goroutine for each call
   rpcrdma perf -P 4 -depth 32 localhost          128 calls at a time over 4 connections
   rpcrdma perf -versions 2 -size 8k              version 2, to compare with -versions 1
 
@@ -152,6 +153,8 @@ Flags:
                  default 1
   -R             reverse: the server sends the data
   -bidir         alternate the direction from call to call
+  -async         submit the calls, each where the one before it is completed, instead of
+                 waiting for each in a goroutine
   -i DURATION    interval of reports; default 1s; 0: report at the end only
   -verify        verify all data; this costs some speed
   -addr IP       without HOST: the address of the server; default 127.0.0.1, and with ibverbs an
@@ -281,7 +284,7 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
          refused   version reason, and with PROG_MISMATCH low high: the versions of the server
          end       version sent received min_ns mean_ns max_ns mdev_ns p99_ns, for each version
                    that the server has
-  perf   start     address provider size_bytes depth connections direction, and the terms
+  perf   start     address provider size_bytes depth connections direction async, and the terms
          interval  from_ns to_ns, and the figures of this interval
          end       took_ns cpu_per_call_ns, and the figures of the whole measurement; with
                    -histogram also histogram, a list of up_to_ns count; with -P also

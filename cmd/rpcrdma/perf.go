@@ -23,6 +23,7 @@ type perfCmd struct {
 	Parallel  int           `short:"P" default:"1"`
 	Reverse   bool          `short:"R"`
 	Bidir     bool
+	Async     bool
 	Interval  time.Duration `short:"i" default:"1s"`
 	Wait      time.Duration `short:"W" default:"5s"`
 	Verify    bool
@@ -136,16 +137,6 @@ type measurement struct {
 	failed   error         // the first error
 }
 
-// worker makes calls, one after the other.
-type worker struct {
-	m     *measurement
-	calls *rpc.Client
-	seed  uint32
-	read  bool
-	opt   rpc.Options // for reads
-	shard *shard
-}
-
 // shard collects the times and bytes of some of the workers between two reports.
 type shard struct {
 	mu    sync.Mutex
@@ -176,11 +167,12 @@ func (m *measurement) run(ctx context.Context) error {
 				w.offer(inline)
 			}
 			w.shard = &m.shards[w.seed%uint32(len(m.shards))]
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				w.run(ctx)
-			}()
+			if m.Async {
+				wg.Add(1)
+				w.submit(ctx, wg.Done)
+			} else {
+				wg.Go(func() { w.run(ctx) })
+			}
 		}
 	}
 	r := newReport(m)
@@ -268,35 +260,6 @@ func (m *measurement) halted() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// run makes calls until the measurement ends.
-func (w *worker) run(ctx context.Context) {
-	for !w.m.halted() {
-		counts := w.m.counts.Load()
-		if counts && w.m.Count > 0 && w.m.begun.Add(1) > w.m.Count {
-			w.m.stop(nil)
-			return
-		}
-		start := time.Now()
-		if err := w.call(ctx); err != nil {
-			if ctx.Err() != nil {
-				err = nil // interrupted: the calls so far are reported
-			}
-			w.m.stop(err)
-			return
-		}
-		if w.m.Count > 0 {
-			w.m.answered.Add(1)
-		}
-		if counts && (w.m.Count > 0 || w.m.counts.Load()) {
-			w.shard.add(time.Since(start), int(w.m.Size))
-		}
-		w.seed += 7
-		if w.m.Bidir {
-			w.read = !w.read
-		}
 	}
 }
 

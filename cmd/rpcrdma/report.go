@@ -31,7 +31,7 @@ func newReport(m *measurement) *results {
 	t := m.conns.first.Terms()
 	if m.JSON {
 		fields := map[string]any{
-			"address": m.addr, "provider": m.Provider, "size_bytes": int(m.Size), "depth": m.Depth, "connections": m.Parallel, "direction": kind,
+			"address": m.addr, "provider": m.Provider, "size_bytes": int(m.Size), "depth": m.Depth, "connections": m.Parallel, "direction": kind, "async": m.Async,
 		}
 		termsJSON(fields, &t)
 		tlsJSON(fields, m.conns.first)

@@ -363,6 +363,9 @@ func TestPerfMovesItsData(t *testing.T) {
 		{"-size", "100k", "-depth", "4", "-P", "2", addr},
 		{"-R", "-size", "33333", "-depth", "40", addr},
 		{"-bidir", "-size", "5000", "-depth", "2", "-inline", "2048", addr},
+		{"-async", "-provider", "mem", "-depth", "64"},
+		{"-async", "-bidir", "-size", "5000", "-depth", "3", "-P", "2", addr},
+		{"-async", "-R", "-size", "100k", "-depth", "4", addr},
 	} {
 		args = append([]string{"perf", "-n", "200", "-t", "10ms", "-verify"}, args...)
 		code, stdout, stderr := try(context.Background(), args...)
@@ -403,7 +406,7 @@ func TestPerfWithoutCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, args := range []string{"perf -t 10ms ", "perf -json -t 10ms ", "perf -json -n 5 -histogram -i 0 "} {
+	for _, args := range []string{"perf -t 10ms ", "perf -json -t 10ms ", "perf -json -n 5 -histogram -i 0 ", "perf -async -depth 4 -t 10ms "} {
 		code, stdout, stderr := try(context.Background(), strings.Fields(args+s.Addr())...)
 		if code != exitPeer || !strings.Contains(stdout+stderr, "unavailable") || strings.Contains(stdout, `"end"`) || strings.Contains(stdout, "p99") {
 			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
@@ -420,7 +423,7 @@ func TestPerfServerHangs(t *testing.T) {
 	}
 	defer dev.Close()
 	service := newService()
-	for _, args := range []string{"-t 500ms -P 1", "-t 500ms -P 3", "-n 1000000 -P 1", "-n 1000000 -P 3"} {
+	for _, args := range []string{"-t 500ms -P 1", "-t 500ms -P 3", "-n 1000000 -P 1", "-n 1000000 -P 3", "-t 500ms -async", "-n 1000000 -P 3 -async -depth 5"} {
 		var held sync.WaitGroup
 		first := sync.OnceValue(time.Now)
 		s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", rdmaio.HandlerFunc(func(r *rdmaio.Request) {
