@@ -49,7 +49,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// submit begins a call, whose end begins the next one. over is called when the worker has ended.
+// submit begins a call, whose end begins the next one. over is called after the last one.
 func (w *worker) submit(ctx context.Context, over func()) {
 	if w.done == nil {
 		w.done = func(err error) {
@@ -98,7 +98,7 @@ func (w *worker) next() (proc uint32, args, results xdr.Value, opt *rpc.Options)
 	return perf.ProcWrite, &w.write, &w.wrote, nil
 }
 
-// took takes the result of a call, and reports whether the worker goes on.
+// took takes the result of a call, and reports whether the worker continues.
 func (w *worker) took(ctx context.Context, err error) bool {
 	if err == nil {
 		err = w.check()
@@ -123,7 +123,7 @@ func (w *worker) took(ctx context.Context, err error) bool {
 	return true
 }
 
-// check compares the results with what was asked for.
+// check compares the results with the arguments.
 func (w *worker) check() error {
 	switch {
 	case !w.read && (int(w.wrote.Count) != len(w.write.Data) || !w.wrote.Good):
