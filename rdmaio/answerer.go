@@ -23,6 +23,7 @@ type answerer struct {
 	shortage shortage
 	unread   unread
 	requests admission.Queue[request] // delivered and not answered, without Config.NonBlocking
+	row      row
 	kept     keptReplies
 	running  running
 }

@@ -37,6 +37,10 @@ func (a *answerer) deliver(q *engine.Request) {
 	if kept, ok := a.kept.take(r.Message); ok { // R209
 		h = HandlerFunc(func(r *Request) { r.Reply(kept, nil) })
 	}
+	if r.handler = h; a.row.takes(r) {
+		a.row.add(r)
+		return
+	}
 	a.dispatch(r, h)
 }
 
@@ -48,6 +52,11 @@ func (a *answerer) dispatch(r *request, h Handler) {
 		a.handle(r, false)
 		return
 	}
+	a.start(r)
+}
+
+// start runs the handler of a Request when there is a place.
+func (a *answerer) start(r *request) {
 	if a.shared.places.Start(&a.requests, r) {
 		return
 	}
@@ -58,7 +67,14 @@ func (a *answerer) dispatch(r *request, h Handler) {
 }
 
 // run runs the handler of a Request at a place.
-func (r *request) run() { r.host.conn.answerer.handle(r, true) }
+func (r *request) run() {
+	a := &r.host.conn.answerer
+	if r.marked {
+		a.row.run(r)
+		return
+	}
+	a.handle(r, true)
+}
 
 // handle runs the handler when there is memory for its reply, with wait on this goroutine, else on
 // another one if it must wait. If the handler panics, also as an oncrpc.Bounder, or calls
@@ -103,6 +119,9 @@ func (a *answerer) admit(r *request, bound int, wait bool) bool {
 	if !r.short {
 		r.short = true
 		a.limitReached(LimitMaxMemory)
+	}
+	if r.here != 0 {
+		a.row.inline.HandOver(r.here)
 	}
 	return wait && r.ticket.Await(bound, a.conn, a.ctx.Done())
 }
@@ -177,4 +196,5 @@ func (a *answerer) end(why error) {
 // dropWaiting drops the Requests that wait for a place, because the connection is down.
 func (a *answerer) dropWaiting() {
 	a.shared.places.RemoveAll(&a.requests, func(r *request) { r.Request.Drop(nil) })
+	a.row.drop()
 }

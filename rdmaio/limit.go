@@ -12,6 +12,7 @@ type shared struct {
 	unused admission.Budget // memory that connections keep for reuse
 	joined joinedMemory
 	places admission.Places[request]
+	blocks admission.Blockers
 	faults *slog.Logger // for errors and panics of handlers
 	log    *slog.Logger // for records that peers can cause
 

@@ -42,7 +42,7 @@ func (r *request) Reply(m Message, done func(error)) {
 		r.unread = size
 		r.host.conn.answerer.unread.begin(size)
 	}
-	r.host.driver.PostReply(r.req, r.host.conn.answerer.requests.Waiting())
+	r.host.driver.PostReply(r.req, r.more())
 }
 
 // Drop implements oncrpc.Responder.
@@ -52,8 +52,14 @@ func (r *request) Drop(done func(error)) {
 			r.end.Dropped = true
 		}
 		r.req.Answer.Drop = true
-		r.host.driver.PostReply(r.req, r.host.conn.answerer.requests.Waiting())
+		r.host.driver.PostReply(r.req, r.more())
 	}
+}
+
+// more reports whether the handler's goroutine runs another handler of the connection next.
+func (r *request) more() bool {
+	a := &r.host.conn.answerer
+	return r.here != 0 && a.row.waiting.Load() > 0 || a.requests.Waiting()
 }
 
 // Serve implements oncrpc.Responder.

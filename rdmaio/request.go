@@ -33,6 +33,9 @@ type request struct {
 	answered      atomic.Bool
 	delivered     bool // a handler got it
 	handler       Handler
+	marked        bool          // the first of answerer.row, which runs at a place
+	here          admission.Run // in answerer.row
+	inRow         *request      // the next one in answerer.row
 	done          func(error)
 	end           *ServeEnd // nil without Config.Events
 	failed        error     // why another answer than the handler's is sent
@@ -95,10 +98,21 @@ func (r *request) Reserve(n int) (taken bool) {
 	if h.set.NonBlocking {
 		taken, _ = r.ticket.Take(n, nil)
 	} else {
+		if r.here != 0 {
+			if taken, later := r.ticket.Take(n, nil); !later {
+				return r.reserved(taken)
+			}
+			h.conn.answerer.row.inline.HandOver(r.here)
+		}
 		taken = r.ticket.AwaitMore(n, h.conn, h.ctx.Done(), h.set.WorkTimeout)
 	}
+	return r.reserved(taken)
+}
+
+// reserved reports whether Reserve has taken its memory, and emits an event if it has not.
+func (r *request) reserved(taken bool) bool {
 	if !taken {
-		h.limitReached(LimitMaxMemory)
+		r.host.limitReached(LimitMaxMemory)
 	}
 	return taken
 }

@@ -26,7 +26,7 @@ var rdmaioMutants = []mutant{
 	{"a Request that waits is not counted", "internal/admission/places.go", "p.used < p.Most:", "p.used <= p.Most+p.waiting.n:", placesTests},
 	{"a Queue reports Requests that run", "internal/admission/places.go", "	q.waiting[0], q.waiting = nil, q.waiting[1:]\n	q.length.Store(int32(len(q.waiting)))\n", "	q.waiting[0], q.waiting = nil, q.waiting[1:]\n", placesTests},
 	{"a Queue reports Requests that were removed", "internal/admission/places.go", "	q.length.Store(0)\n", "", placesTests},
-	{"each reply in a row is posted alone", "rdmaio/reply.go", "driver.PostReply(r.req, r.host.conn.answerer.requests.Waiting())\n}\n\n// Drop", "driver.Post(engine.Event{Kind: engine.EventReply, Request: r.req})\n}\n\n// Drop", ioTests},
+	{"each reply in a row is posted alone", "rdmaio/reply.go", "driver.PostReply(r.req, r.more())\n}\n\n// Drop", "driver.Post(engine.Event{Kind: engine.EventReply, Request: r.req})\n}\n\n// Drop", ioTests},
 	{"a place is never given back", "internal/admission/places.go", "	p.used--\n", "", placesTests},
 	{"a connection that leaves does not wait", "internal/admission/places.go", "	q.running.Wait()\n", "", placesTests},
 	{"a handler that ends its goroutine keeps its place", "internal/admission/places.go", "if j = p.next(j, nil); j.request != nil {", "if j.request == nil {", placesTests},

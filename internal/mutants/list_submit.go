@@ -1,10 +1,12 @@
 package main
 
 var (
-	submitTests   = []string{"runtime/oncrpc/tcp", "runtime/oncrpc/rpc"}
-	inflightTests = []string{"internal/inflight"}
-	inlineTests   = []string{"internal/admission"}
-	gssMarkTests  = []string{"runtime/oncrpc/rpc"}
+	submitTests    = []string{"runtime/oncrpc/tcp", "runtime/oncrpc/rpc"}
+	inflightTests  = []string{"internal/inflight"}
+	inlineTests    = []string{"internal/admission"}
+	rowTests       = []string{"rdmaio/internal/test/server"}
+	markedUDPTests = []string{"runtime/oncrpc/udp"}
+	gssMarkTests   = []string{"runtime/oncrpc/rpc"}
 )
 
 // inlineMutants are in procedures that run where their Calls were read.
@@ -24,6 +26,18 @@ var inlineMutants = []mutant{
 	{"a goroutine that was replaced reads on", "runtime/oncrpc/tcp/inline.go", "	if !c.inline.End(run) {\n", "	if !c.inline.End(run) && false {\n", tcpTests},
 	{"a marked procedure that waits for memory stops its connection", "runtime/oncrpc/tcp/inline.go", "		r.conn.inline.HandOver(r.here)\n", "", tcpTests},
 	{"a marked procedure that exits leaves the connection up", "runtime/oncrpc/tcp/inline.go", "r.answered.Load() && replaced {", "r.answered.Load() {", tcpTests},
+	{"a row has no end", "rdmaio/row.go", "w.waiting.Add(-1)\n", "", rowTests},
+	{"marked procedures have goroutines over RDMA", "rdmaio/row.go", "	return oncrpc.NonBlocking(r.handler", "	return false && oncrpc.NonBlocking(r.handler", rowTests},
+	{"marked procedures overtake over RDMA", "rdmaio/row.go", " || a.requests.Waiting() {", " {", rowTests},
+	{"a procedure that has blocked is in a row again", "rdmaio/row.go", " && !a.shared.blocks.Has(prog, vers, proc)", "", rowTests},
+	{"two goroutines run a row", "rdmaio/row.go", "		if !w.inline.End(run) {\n			break", "		if !w.inline.End(run) && false {\n			break", rowTests},
+	{"a row is lost after Goexit", "rdmaio/row.go", "if !done && w.inline.End(run) {", "if false {", rowTests},
+	{"a row is not dropped", "rdmaio/deliver.go", "	a.row.drop()\n", "", rowTests},
+	{"a row waits for the memory of one", "rdmaio/deliver.go", "		a.row.inline.HandOver(r.here)\n", "", rowTests},
+	{"a marked procedure over UDP that has blocked does so again", "runtime/oncrpc/udp/inline.go", " || s.blocks.Has(prog, vers, proc)", "", markedUDPTests},
+	{"nothing reads datagrams after Goexit", "runtime/oncrpc/udp/inline.go", "			s.inline.HandOver(r.here)\n", "", markedUDPTests},
+	{"two goroutines read datagrams", "runtime/oncrpc/udp/inline.go", "	reads = s.inline.End(run)\n", "	s.inline.End(run)\n	reads = true\n", markedUDPTests},
+	{"marked procedures over UDP have goroutines", "runtime/oncrpc/udp/inline.go", "if !oncrpc.NonBlocking(h,", "if oncrpc.NonBlocking(h,", markedUDPTests},
 	{"procedures with Interceptors are marked", "runtime/oncrpc/rpc/handler.go", "	if len(h.cfg.Interceptors) > 0 {\n		return false\n	}\n", "", rpcTests},
 	{"the null procedure is not marked", "runtime/oncrpc/rpc/service.go", "	s.NonBlocking(0)\n", "", rpcTests},
 	{"a bound removes a mark", "runtime/oncrpc/rpc/service.go", "facts{bound, p.nonBlocking}", "facts{bound, false}", rpcTests},

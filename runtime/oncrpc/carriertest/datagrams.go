@@ -14,7 +14,7 @@ func RunDatagrams(t *testing.T, open Open) {
 		"Messages": testShortMessages, "Order": testOrder, "Slow": testSlow, "Concurrent": testConcurrent,
 		"Cancelled": testCancelled, "NotSent": testNotSent, "XIDInUse": testXIDInUse,
 		"Answers": testAnswers, "Drop": testDrop, "Later": testLater, "BadReply": testBadReply,
-		"NoReverse": testNoReverse, "Peer": testPeer,
+		"NoReverse": testNoReverse, "Peer": testPeer, "Marked": testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedConcurrent": testMarkedConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
 	}

@@ -64,6 +64,12 @@ func TestCarrierPassesTheCommonTests(t *testing.T) {
 	}
 }
 
+func TestMarkedProceduresRunOnTheReader(t *testing.T) {
+	carriertest.RunHere(t, func(t *testing.T, server, _ oncrpc.Handler) carriertest.Conn {
+		return dial(t, listen(t, "127.0.0.1:0", server, nil).Addr(), once)
+	})
+}
+
 // needs skips a test if the machine does not have an address.
 func needs(t *testing.T, host string) {
 	t.Helper()

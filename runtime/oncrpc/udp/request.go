@@ -20,7 +20,8 @@ type request struct {
 	ticket   admission.Ticket
 	key      peerKey
 	xid      uint32
-	size     int // bytes of the Call
+	size     int           // bytes of the Call
+	here     admission.Run // if the handler began on the goroutine that reads
 	answered atomic.Bool
 	done     func(error)
 }
@@ -141,11 +142,7 @@ func (r *request) Serve(h oncrpc.Handler) {
 			if v == nil && r.answered.Load() {
 				return // only the goroutine ends
 			}
-			err, program := oncrpc.Panicked(v), &oncrpc.Program{Number: prog, Version: vers}
-			r.server.set.faults.Error("udp: a handler panicked", "peer", r.peer.remote,
-				"call", program.Describe(proc), "panic", err.Value, "stack", err.Frames())
-			r.server.abandon(r, err)
-			r.Request.Drop(nil) // by way of all Responders
+			r.fault(v, prog, vers, proc)
 		}()
 		if r.server.awaitTicket(r, oncrpc.BoundOf(h, prog, vers, proc)) {
 			h.ServeRPC(&r.Request)

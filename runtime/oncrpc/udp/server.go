@@ -29,6 +29,8 @@ type Server struct {
 	wg       sync.WaitGroup // the reader, and handlers
 
 	memory admission.Budget
+	blocks admission.Blockers
+	inline admission.Inline // handlers on the goroutine that reads
 
 	mu       sync.Mutex
 	answered sync.Cond // requests has become smaller
@@ -67,6 +69,7 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 		peers: make(map[peerKey]*peer), sources: make(map[netip.Prefix]*source),
 	}
 	s.answered.L = &s.mu
+	s.watchInline()
 	if set.MaxMemory != math.MaxInt {
 		s.memory.Most, s.memory.Reply = set.MaxMemory/3*2, min(largestReply, set.MaxMemory/3)
 	}
@@ -76,8 +79,7 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 		}
 	}
 	s.ctx, s.stop = context.WithCancelCause(context.Background())
-	s.wg.Add(1)
-	go s.read()
+	s.wg.Go(s.read)
 	return s, nil
 }
 
@@ -105,6 +107,7 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	s.wg.Wait()
+	s.inline.Forget()
 	if err := s.sock.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
@@ -126,9 +129,8 @@ func (s *Server) warnClose() {
 // readPause is the pause after a failure to read.
 const readPause = 50 * time.Millisecond
 
-// read reads datagrams until the server is closed.
+// read reads datagrams until the server is closed, or another goroutine does.
 func (s *Server) read() {
-	defer s.wg.Done()
 	b, control := make([]byte, 1<<16), make([]byte, controlBytes)
 	for {
 		n, nc, _, from, err := s.sock.ReadMsgUDPAddrPort(b, control)
@@ -145,7 +147,9 @@ func (s *Server) read() {
 			case <-time.After(readPause):
 			}
 		default:
-			s.receive(b[:n], control[:nc], from)
+			if !s.receive(b[:n], control[:nc], from) {
+				return
+			}
 		}
 	}
 }
@@ -154,8 +158,8 @@ func (s *Server) read() {
 // 5531 §9).
 const minCall = 40
 
-// receive passes a Call to the handler.
-func (s *Server) receive(b, control []byte, from netip.AddrPort) {
+// receive passes a Call to the handler. It returns false if another goroutine reads by now.
+func (s *Server) receive(b, control []byte, from netip.AddrPort) bool {
 	local, reply, ok := s.local, []byte(nil), true
 	if s.wildcard {
 		local, reply, ok = localOf(control, s.local.Port())
@@ -165,11 +169,17 @@ func (s *Server) receive(b, control []byte, from netip.AddrPort) {
 		s.mu.Lock()
 		s.stats.Garbage++
 		s.mu.Unlock()
-		return
+		return true
 	}
-	if r := s.admit(xid, b, from, local, reply); r != nil {
+	r := s.admit(xid, b, from, local, reply)
+	if r == nil {
+		return true
+	}
+	ran, reads := s.serveHere(r)
+	if !ran {
 		r.Serve(s.handler)
 	}
+	return reads
 }
 
 // admit returns the Request of a Call, or nil if a limit is reached, the server is closed or the
