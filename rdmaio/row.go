@@ -12,7 +12,7 @@ import (
 // row runs the marked procedures of a connection (oncrpc.NonBlocker) one after the other, on a
 // goroutine that has one of the server's places:
 //
-//	deliver ──add──> row ──> a place ──> runs ──next──> runs ... ──next──> empty: the place is free
+//	deliver ──add──> row ──> a place ──> runs ──next──> runs ──next──> empty: the place is free
 //	                                      │
 //	                                      └─ waits or blocks ──> the rest has another place
 //
