@@ -2,10 +2,10 @@ package rdmaio
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/backchannel"
+	"github.com/rpcrdma/rpcrdma/internal/resend"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -31,14 +31,12 @@ type BackchannelConfig struct {
 // which connections belong to a client, and passes them to Bind. All methods are safe for
 // concurrent use.
 type Backchannel struct {
-	bound  *backchannel.Conns[*Conn]
-	losses int
-	events func(Event)
-	xids   oncrpc.XIDs
-	again  atomic.Uint64
+	bound   *backchannel.Conns[*Conn]
+	retrier *resend.Retrier[*Conn]
+	xids    oncrpc.XIDs
 }
 
-var _ oncrpc.Carrier = (*Backchannel)(nil)
+var _ oncrpc.Submitter = (*Backchannel)(nil)
 
 // NewBackchannel returns a Backchannel without a connection. cfg may be nil.
 func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
@@ -46,10 +44,12 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 	if cfg != nil {
 		set = *cfg
 	}
-	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait), losses: 4, events: set.Events}
+	losses := 4
 	if set.Retransmits != 0 {
-		b.losses = max(set.Retransmits, 0)
+		losses = max(set.Retransmits, 0)
 	}
+	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait)}
+	b.retrier = newRetrier(b.bound, losses, nil, set.Events) // only the client chooses the version
 	b.xids.Seed()
 	return b
 }
@@ -64,25 +64,20 @@ func (b *Backchannel) Bind(c *Conn) { b.bound.Bind(c) }
 func (b *Backchannel) XID() uint32 { return b.xids.Next() }
 
 // Retransmissions returns the number of times that Calls were sent again on a further connection.
-func (b *Backchannel) Retransmissions() uint64 { return b.again.Load() }
+func (b *Backchannel) Retransmissions() uint64 { return b.retrier.Again() }
 
 // Call makes a reverse RPC as Conn.Call does. The error is a *CallError. It wraps ErrNoClient if
 // there was no connection for BackchannelConfig.Wait, or until ctx ended.
 func (b *Backchannel) Call(ctx context.Context, call *Call) (*Reply, error) {
-	return retry(ctx, call, b, b.losses, &b.again, b.events)
+	return b.retrier.Call(ctx, call)
+}
+
+// Submit implements oncrpc.Submitter. The rules of Call and Conn.Submit apply. A Call that waits
+// for a connection, or is sent again, has a goroutine, on which done then runs.
+func (b *Backchannel) Submit(ctx context.Context, call *Call, done func(*Reply, error)) error {
+	return b.retrier.Submit(ctx, call, done)
 }
 
 // Close makes Calls that wait for a connection, and further Calls, fail with ErrClosed. It has no
 // effect on Calls in progress or on connections.
 func (b *Backchannel) Close() { b.bound.Close() }
-
-// acquire implements source.
-func (b *Backchannel) acquire(ctx context.Context, _ bool) (*Conn, error) {
-	return b.bound.Acquire(ctx)
-}
-
-// release implements source.
-func (*Backchannel) release(*Conn) {}
-
-// turns implements source. Only the client chooses the version.
-func (*Backchannel) turns(*Conn, error) bool { return false }

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/reconnect"
+	"github.com/rpcrdma/rpcrdma/internal/resend"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
@@ -165,11 +165,11 @@ type Client struct {
 	log      *slog.Logger // limited, for records that a peer can cause
 	xids     oncrpc.XIDs
 	pool     *reconnect.Pool[*Conn]
-	again    atomic.Uint64
+	retrier  *resend.Retrier[*Conn]
 	versions versionMemory
 }
 
-var _ oncrpc.Carrier = (*Client)(nil)
+var _ oncrpc.Submitter = (*Client)(nil)
 
 // ClientStats holds the counts of a Client. They only grow.
 type ClientStats struct {
@@ -196,7 +196,13 @@ func (c *Client) XID() uint32 { return c.xids.Next() }
 // *CallError. If there was no connection in time, it contains the error of the last attempt to
 // connect.
 func (c *Client) Call(ctx context.Context, call *Call) (*Reply, error) {
-	return retry(ctx, call, c, c.cfg.Retransmits, &c.again, c.events())
+	return c.retrier.Call(ctx, call)
+}
+
+// Submit implements oncrpc.Submitter. The rules of Call and Conn.Submit apply. A Call that waits
+// for a connection, or is sent again, has a goroutine, on which done then runs.
+func (c *Client) Submit(ctx context.Context, call *Call, done func(*Reply, error)) error {
+	return c.retrier.Submit(ctx, call, done)
 }
 
 // events returns Config.Events, or nil.
@@ -207,23 +213,19 @@ func (c *Client) events() func(Event) {
 	return c.cfg.Conn.Events
 }
 
-// acquire implements source.
-func (c *Client) acquire(ctx context.Context, again bool) (*Conn, error) {
-	return c.pool.Acquire(ctx, again)
-}
-
-// release implements source.
-func (c *Client) release(conn *Conn) { c.pool.Release(conn) }
-
 // Stats returns the counts.
 func (c *Client) Stats() ClientStats {
 	s := c.pool.Stats()
 	return ClientStats{
 		Connects: s.Connects, DialFailures: s.DialFailures, Lost: s.Lost, Stuck: s.Stuck, IdleCloses: s.IdleCloses,
-		Retransmissions: c.again.Load(), DelayedCalls: s.Delayed, VersionChanges: c.versions.changes.Load(),
+		Retransmissions: c.retrier.Again(), DelayedCalls: s.Delayed, VersionChanges: c.versions.changes.Load(),
 	}
 }
 
 // Close closes all connections as Conn.Close does and fails all Calls. The rules of Conn.Close
 // apply. Further calls return the same error.
-func (c *Client) Close() error { return c.pool.Close() }
+func (c *Client) Close() error {
+	err := c.pool.Close()
+	c.retrier.Wait()
+	return err
+}

@@ -84,13 +84,9 @@ func TestClientsHaveXIDsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Stats has the Calls sent again, and NewClient takes over what the configuration says.
+// NewClient takes over what the configuration says.
 func TestClientHasItsSettings(t *testing.T) {
 	c := clientOf(t, ClientConfig{Connections: 5, VersionMemory: time.Second, Conn: &Config{Versions: []int{2, 1}}})
-	c.again.Store(3)
-	if s := c.Stats(); s.Retransmissions != 3 {
-		t.Errorf("%+v", s)
-	}
 	if c.cfg.Connections != 5 || c.versions.keep != time.Second || c.versions.begin() != 2 {
 		t.Errorf("%d connections, a memory of %v, version %d first", c.cfg.Connections, c.versions.keep, c.versions.begin())
 	}
@@ -110,7 +106,7 @@ func TestClientCloseReturnsErrors(t *testing.T) {
 	}
 	c := givenClient(t, ClientConfig{Connections: 2}, conns...)
 	for range conns {
-		if _, err := c.acquire(context.Background(), false); err != nil {
+		if _, err := c.pool.Acquire(context.Background(), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +118,7 @@ func TestClientCloseReturnsErrors(t *testing.T) {
 			}
 		}
 	}
-	if _, err := c.acquire(context.Background(), false); !errors.Is(err, ErrClosed) {
+	if _, err := c.pool.Acquire(context.Background(), false); !errors.Is(err, ErrClosed) {
 		t.Errorf("a Call after Close: %v", err)
 	}
 	if s := c.Stats(); s.Connects != 2 || s.Lost != 0 {

@@ -116,7 +116,7 @@ func TestCallWaitsForACredit(t *testing.T) {
 			c = givenClient(t, ClientConfig{Connections: most, Conn: cfg}, conn)
 			for range 2 {
 				go func() {
-					if got, err := c.acquire(context.Background(), false); got != conn || err != nil {
+					if got, err := c.pool.Acquire(context.Background(), false); got != conn || err != nil {
 						t.Errorf("a Call has %v, %v", got, err)
 					}
 				}()
@@ -148,12 +148,12 @@ func TestClientLearnsFromALostConnection(t *testing.T) {
 			conn.set.Versions = []int{2, 1} // the server has refused version 2
 		}
 		c := givenClient(t, ClientConfig{MinBackoff: time.Hour, MaxBackoff: time.Hour, Conn: &Config{Versions: []int{2, 1}}}, lost, next)
-		if _, err := c.acquire(t.Context(), false); err != nil {
+		if _, err := c.pool.Acquire(t.Context(), false); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
 		lost.cancel(errLost)
-		if conn, err := c.acquire(t.Context(), false); conn != next || err != nil || time.Since(start) != 0 {
+		if conn, err := c.pool.Acquire(t.Context(), false); conn != next || err != nil || time.Since(start) != 0 {
 			t.Errorf("%v, %v after %v, want the next connection at once", conn, err, time.Since(start))
 		}
 		if s := c.Stats(); s.Lost != 1 || s.VersionChanges != 1 || s.DialFailures != 0 || c.versions.begin() != 1 {
@@ -182,7 +182,7 @@ func TestClientLearnsFromConnected(t *testing.T) {
 			},
 		}, conns...)
 		start := time.Now()
-		if conn, err := c.acquire(t.Context(), false); conn != conns[1] || err != nil || time.Since(start) != 0 || c.versions.begin() != 2 {
+		if conn, err := c.pool.Acquire(t.Context(), false); conn != conns[1] || err != nil || time.Since(start) != 0 || c.versions.begin() != 2 {
 			t.Errorf("%v, %v after %v, connections begin with version %d", conn, err, time.Since(start), c.versions.begin())
 		}
 	})
@@ -222,7 +222,7 @@ func TestOneAttemptAtATime(t *testing.T) {
 			failed := make(chan error, 3)
 			for range cap(failed) {
 				go func() {
-					_, err := c.acquire(context.Background(), false)
+					_, err := c.pool.Acquire(context.Background(), false)
 					failed <- err
 				}()
 			}

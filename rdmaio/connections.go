@@ -27,6 +27,7 @@ func NewClient(dev verbs.Device, addr string, cfg *ClientConfig) (*Client, error
 	c.versions.versions, c.versions.keep = conn.Versions, set.VersionMemory
 	c.xids.Seed()
 	c.pool = reconnect.New(c.connections())
+	c.retrier = newRetrier(c.pool, set.Retransmits, c.turns, c.events())
 	return c, nil
 }
 

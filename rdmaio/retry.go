@@ -3,69 +3,27 @@ package rdmaio
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
-	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
+	"github.com/rpcrdma/rpcrdma/internal/resend"
 	"github.com/rpcrdma/rpcrdma/rdmaio/hostauth"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// source provides connections to make Calls on: a Client or a Backchannel.
-type source interface {
-	// acquire returns a connection that is up. It waits for one, or returns why it cannot have one.
-	// again says that the Call was on a connection that was lost.
-	acquire(ctx context.Context, again bool) (*Conn, error)
-
-	// release returns a connection to the source.
-	release(*Conn)
-
-	// turns reports whether the next connection has another version, in which the peer may accept a
-	// Call that it refused with err, without executing it.
-	turns(c *Conn, err error) bool
-}
-
-// retry makes a Call on a connection of src, and on a further one when that is lost. The XID stays
-// the same, and Conn.Call registers keys of the new connection (RFC 8166 §4.5.5; R284, R286).
-// losses is the number of times that the Call is sent again. resent counts the Calls sent again; a
-// Call that waited for a credit when the connection was lost was not sent.
-func retry(ctx context.Context, call *Call, src source, losses int, resent *atomic.Uint64, events func(Event)) (*Reply, error) {
-	if err := call.Check(oncrpc.MsgCall); err != nil {
-		return nil, &CallError{Err: err}
+// newRetrier returns what makes Calls on connections of a source, and on a further one when that is
+// lost. The XID stays the same, and Conn registers keys of the new connection (RFC 8166 §4.5.5;
+// R284, R286). A Call is sent again as often as losses says. A Call that waited for a credit when
+// the connection was lost was not sent. events is for Resent, or nil.
+func newRetrier(src resend.Source[*Conn], losses int, turns func(*Conn, error) bool, events func(Event)) *resend.Retrier[*Conn] {
+	cfg := resend.Config[*Conn]{
+		Source: src, Losses: losses, Turns: turns,
+		Lasting: func(_ context.Context, _ *Call, err error) bool { return lasting(err) },
 	}
-	tries, before := machine.Tries{Losses: losses}, error(nil)
-	for further := false; ; further = true {
-		c, err := src.acquire(ctx, further)
-		if err != nil {
-			return nil, &CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
-		}
-		if further {
-			if err := call.Again(ctx); err != nil {
-				src.release(c)
-				return nil, &CallError{XID: call.XID(), MayHaveRun: tries.MayHaveRun(), Err: err}
-			}
-		}
-		reply, err := c.Call(ctx, call)
-		src.release(c)
-		ce, failed := errors.AsType[*CallError](err)
-		if tries.MayHaveRun() && (!failed || ce.MayHaveRun) {
-			resent.Add(1)
-			if events != nil {
-				events(&Resent{RPC: c.rpcOf(call.Inline), Reason: before})
-			}
-		}
-		if !failed {
-			return reply, err
-		}
-		again := tries.Failed(machine.TryFailure{
-			MayHaveRun: ce.MayHaveRun, Up: c.Err() == nil, Lasting: lasting(ce.Err),
-			Turns: func() bool { return src.turns(c, ce.Err) },
-		})
-		ce.MayHaveRun, before = tries.MayHaveRun(), ce.Err
-		if !again {
-			return nil, ce
+	if events != nil {
+		cfg.Resent = func(c *Conn, call *Call, before error) {
+			events(&Resent{RPC: c.rpcOf(call.Inline), Reason: before})
 		}
 	}
+	return resend.New(cfg)
 }
 
 // lasting reports whether a Call would fail in the same way on another connection, or was

@@ -145,7 +145,7 @@ func TestTurnEndsVersion1(t *testing.T) {
 		}
 		c := givenClient(t, ClientConfig{Connections: 4, Conn: &Config{Versions: tt.versions}}, conns...)
 		for range conns {
-			if _, err := c.acquire(t.Context(), false); err != nil {
+			if _, err := c.pool.Acquire(t.Context(), false); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -103,7 +103,7 @@ func Table() []Row {
 		{Package: "runtime/oncrpc/cancel", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc"}},
 		{Package: "runtime/oncrpc/rpc", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/gss"}},
 		{Package: "runtime/oncrpc/rpcbind", Imports: []string{"runtime/xdr", "runtime/xdr/codec", "runtime/xdr/text", "runtime/oncrpc", "runtime/oncrpc/rpc", "runtime/oncrpc/tcp", "runtime/oncrpc/udp"}},
-		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/cancel", "internal/admission", "internal/backchannel", "internal/deadpeer", "internal/inflight", "internal/reconnect", "internal/reconnect/machine", "internal/tlsstream"}},
+		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/cancel", "internal/admission", "internal/backchannel", "internal/deadpeer", "internal/inflight", "internal/reconnect", "internal/reconnect/machine", "internal/resend", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/udp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/admission"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
@@ -155,7 +155,7 @@ func Table() []Row {
 		{Package: "rdmaio/internal/sim/...", Imports: []string{"internal/admission", "internal/history", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs/...", "rdmaio/providers/*", "runtime/*", "runtime/oncrpc/cancel", "runtime/oncrpc/replycache"}},
 
 		// The transport, which gets a provider from its user, and the protocols over it.
-		{Package: "rdmaio", Imports: []string{"internal/admission", "internal/backchannel", "internal/inflight", "internal/reconnect", "internal/reconnect/machine", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/oncrpc/cancel", "runtime/xdr/codec"}},
+		{Package: "rdmaio", Imports: []string{"internal/admission", "internal/backchannel", "internal/inflight", "internal/reconnect", "internal/reconnect/machine", "internal/resend", "rdmaio/internal/*", "rdmaio/verbs", "rdmaio/hostauth", "runtime/*", "runtime/oncrpc/cancel", "runtime/xdr/codec"}},
 		{Package: "rdmaio/xchar", Deny: pure, Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 		{Package: "rdmaio/hostauth/...", Deny: pure}, // rdmaio calls it
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
@@ -196,6 +196,7 @@ func Table() []Row {
 		{Package: "internal/backchannel", Imports: []string{"runtime/oncrpc"}},
 		{Package: "internal/deadpeer"},
 		{Package: "internal/inflight"},
+		{Package: "internal/resend", Imports: []string{"internal/reconnect/machine", "runtime/oncrpc"}},
 		{Package: "internal/admission"},
 		{Package: "internal/reconnect", Imports: []string{"internal/reconnect/machine"}},
 		{Package: "internal/reconnect/machine", Deny: append([]string{"context"}, pure...), Sequential: true},

@@ -76,6 +76,9 @@ func (b *Conns[C]) TryAcquire() (c C, ok bool, err error) {
 	return c, ok, nil
 }
 
+// Release does nothing: Conns are a resend.Source, and no connection belongs to a Call.
+func (*Conns[C]) Release(C) {}
+
 // Close makes Acquire fail with oncrpc.ErrClosed.
 func (b *Conns[C]) Close() {
 	b.mu.Lock()
@@ -92,7 +95,7 @@ func (b *Conns[C]) news() {
 
 // Acquire returns a connection that is up. It waits for one. The error wraps oncrpc.ErrNoClient if
 // there was none in time.
-func (b *Conns[C]) Acquire(ctx context.Context) (none C, err error) {
+func (b *Conns[C]) Acquire(ctx context.Context, _ bool) (none C, err error) {
 	if b.wait > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, b.wait, fmt.Errorf("%w, for %v", oncrpc.ErrNoClient, b.wait))

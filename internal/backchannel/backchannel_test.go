@@ -26,7 +26,7 @@ func TestLatest(t *testing.T) {
 	a, b := &conn{}, &conn{}
 	want := func(want *conn) {
 		t.Helper()
-		got, err := conns.Acquire(context.Background())
+		got, err := conns.Acquire(context.Background(), false)
 		if got != want || (err == nil) != (want != nil) || err != nil && !errors.Is(err, oncrpc.ErrNoClient) {
 			t.Errorf("found %p, %v, want %p", got, err, want)
 		}
@@ -76,7 +76,7 @@ func TestAcquireWaits(t *testing.T) {
 				time.AfterFunc(tt.bound, func() { conns.Bind(&conn{}) })
 			}
 			start := time.Now()
-			if _, err := conns.Acquire(ctx); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
+			if _, err := conns.Acquire(ctx, true); !errors.Is(err, tt.want) || time.Since(start) != tt.took {
 				t.Errorf("%+v: %v after %v", tt, err, time.Since(start))
 			}
 			cancel()

@@ -41,8 +41,8 @@ var rdmaioMutants = []mutant{
 	{"sources are never forgotten", replyFile, "		if s.order.Len() == 0 && s.running == 0 {", "		if s.order.Len() < 0 {", ioTests},
 	{"replies are kept for good", replyFile, "			if now.Sub(e.at) < c.cfg.Age {", "			if now.Sub(e.at) >= 0 {", ioTests},
 	{"a lost Call is sent again without a limit", triesFile, " && t.Losses >= 0", "", machineTests},
-	{"a Call that was sent counts as never sent", "rdmaio/retry.go", "		ce.MayHaveRun, before = tries.MayHaveRun(), ce.Err\n", "		before = ce.Err\n", ioTests},
-	{"a Call that waited counts as sent again", "rdmaio/retry.go", "		if tries.MayHaveRun() && (!failed || ce.MayHaveRun) {\n", "		if !failed || ce.MayHaveRun {\n", ioTests},
+	{"a Call that was sent counts as never sent", "internal/resend/attempts.go", "	ce.MayHaveRun, a.before = a.tries.MayHaveRun(), ce.Err\n", "	a.before = ce.Err\n", ioTests},
+	{"a Call that waited counts as sent again", "internal/resend/attempts.go", "	if a.tries.MayHaveRun() && (!failed || ce.MayHaveRun) {\n", "	if !failed || ce.MayHaveRun {\n", ioTests},
 	{"a client whose Accept failed gets no answer", "rdmaio/server.go", "a connection was not accepted\", \"reason\", err)\n		s.reject(log, req, err)", "a connection was not accepted\", \"reason\", err)\n", ioTests},
 
 	{"a full server does not say so", "rdmaio/rejection.go", "	case errors.Is(why, ErrServerFull):\n		reason = rejectedFull\n", "", ioTests},
@@ -169,7 +169,7 @@ var rdmaioMutants = []mutant{
 	{"a full batch of completions is all of them", "rdmaio/internal/driver/completions.go", "return events, n == len(d.wcs)", "return events, false", driverTests},
 	{"an ERROR is answered by another try", "rdmaio/retry.go", " || errors.As(err, &peer) || ", " || errors.As(err, &peer) && peer == nil || ", ioTests},
 	{"Calls are sent again over a connection that stands", triesFile, "!f.Up && ", "", machineTests},
-	{"a lost connection counts as up for its Calls", "rdmaio/retry.go", "Up: c.Err() == nil", "Up: true", ioTests},
+	{"a lost connection counts as up for its Calls", "internal/resend/attempts.go", "Up: c.Err() == nil", "Up: true", ioTests},
 	{"a Call turns twice", triesFile, "if !t.turned && ", "if ", machineTests},
 	{"a try that turns counts as a loss", triesFile, "		t.turned = true\n		return true\n", "		t.turned = true\n		t.Losses--\n		return true\n", machineTests},
 

@@ -1,6 +1,7 @@
 package carriertest
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -30,15 +31,35 @@ func RunBackchannel(t *testing.T, open OpenBackchannel) {
 	for name, test := range map[string]func(*testing.T, BackchannelServer){
 		"SendsAgain": testSendsAgain, "Latest": testLatest, "Closed": testBackchannelClosed,
 	} {
-		t.Run(name, func(t *testing.T) {
-			test(t, open(t, func(bind func(oncrpc.Conn)) oncrpc.Handler {
-				return oncrpc.HandlerFunc(func(r *oncrpc.Request) {
-					bind(r.Conn())
-					echo(r)
+		for _, submits := range []bool{false, true} {
+			if submits {
+				name = "Submitted/" + name
+			}
+			t.Run(name, func(t *testing.T) {
+				s := open(t, func(bind func(oncrpc.Conn)) oncrpc.Handler {
+					return oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+						bind(r.Conn())
+						echo(r)
+					})
 				})
-			}))
-		})
+				if submits {
+					s.Back = submittedBack{s.Back, t}
+				}
+				test(t, s)
+			})
+		}
 	}
+}
+
+// submittedBack is a Backchannel whose Calls are submitted, and waited for.
+type submittedBack struct {
+	Backchannel
+	t *testing.T
+}
+
+// Call implements oncrpc.Carrier.
+func (b submittedBack) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
+	return submitAndWait(ctx, b.t, b.Backchannel, call)
 }
 
 // dial makes a connection that is bound. Its reverse Calls are answered with a name.

@@ -22,14 +22,19 @@ type submitted struct {
 
 // Call implements oncrpc.Carrier.
 func (c submitted) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
+	return submitAndWait(ctx, c.t, c.Conn, call)
+}
+
+// submitAndWait makes a Call in the form that does not block.
+func submitAndWait(ctx context.Context, t *testing.T, c oncrpc.Carrier, call *oncrpc.Call) (*oncrpc.Reply, error) {
 	o := newOutcome()
-	if err := oncrpc.Submit(ctx, c.Conn, call, o.done); err != nil {
+	if err := oncrpc.Submit(ctx, c, call, o.done); err != nil {
 		if o.count.Load() != 0 {
-			c.t.Errorf("the Call was refused and completed: %v", err)
+			t.Errorf("the Call was refused and completed: %v", err)
 		}
 		return nil, err
 	}
-	return o.wait(c.t)
+	return o.wait(t)
 }
 
 // outcome records how a Call was completed.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/backchannel"
+	"github.com/rpcrdma/rpcrdma/internal/resend"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -28,7 +29,7 @@ type BackchannelConfig struct {
 type Backchannel struct {
 	bound   *backchannel.Conns[*Conn]
 	xids    oncrpc.XIDs
-	retrier *retrier
+	retrier *resend.Retrier[*Conn]
 }
 
 // NewBackchannel returns a Backchannel without a connection. cfg may be nil.
@@ -42,7 +43,7 @@ func NewBackchannel(cfg *BackchannelConfig) *Backchannel {
 		losses = max(set.Retransmits, 0)
 	}
 	b := &Backchannel{bound: backchannel.New[*Conn](set.Wait)}
-	b.retrier = newRetrier(b, losses)
+	b.retrier = newRetrier(b.bound, losses)
 	b.xids.Seed()
 	return b
 }
@@ -57,31 +58,20 @@ func (b *Backchannel) Bind(c *Conn) { b.bound.Bind(c) }
 func (b *Backchannel) XID() uint32 { return b.xids.Next() }
 
 // Retransmissions returns the number of times that Calls were sent again on a further connection.
-func (b *Backchannel) Retransmissions() uint64 { return b.retrier.again.Load() }
+func (b *Backchannel) Retransmissions() uint64 { return b.retrier.Again() }
 
 // Call makes a reverse RPC as Conn.Call does. The error is a *oncrpc.CallError. It wraps
 // oncrpc.ErrNoClient if there was no connection for BackchannelConfig.Wait, or until ctx ended.
 func (b *Backchannel) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	return b.retrier.call(ctx, call)
+	return b.retrier.Call(ctx, call)
 }
 
 // Submit implements oncrpc.Submitter. The rules of Call apply. A Call that waits for a connection,
 // or is sent again, has a goroutine, on which done then runs.
 func (b *Backchannel) Submit(ctx context.Context, call *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
-	return b.retrier.submit(ctx, call, done)
+	return b.retrier.Submit(ctx, call, done)
 }
 
 // Close makes Calls that wait for a connection, and further Calls, fail with oncrpc.ErrClosed. It
 // has no effect on Calls in progress or on connections.
 func (b *Backchannel) Close() { b.bound.Close() }
-
-// acquire implements source.
-func (b *Backchannel) acquire(ctx context.Context, _ bool) (*Conn, error) {
-	return b.bound.Acquire(ctx)
-}
-
-// tryAcquire implements source.
-func (b *Backchannel) tryAcquire() (*Conn, bool, error) { return b.bound.TryAcquire() }
-
-// release implements source.
-func (*Backchannel) release(*Conn) {}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/reconnect"
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
+	"github.com/rpcrdma/rpcrdma/internal/resend"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -154,7 +155,7 @@ type Client struct {
 	cfg     ClientConfig
 	xids    oncrpc.XIDs
 	pool    *reconnect.Pool[*Conn]
-	retrier *retrier
+	retrier *resend.Retrier[*Conn]
 	probe   atomic.Uint64 // program and version of the last Call, for the probe for TLS
 }
 
@@ -186,13 +187,13 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 		}
 	}
 	c := &Client{addr: addr, cfg: set}
-	c.retrier = newRetrier(c, set.Retransmits)
 	c.pool = reconnect.New(reconnect.Config[*Conn]{
 		Rules: set.rules(), Carrier: "tcp", Log: set.Conn.settle().Logger.With("server", addr),
 		Dial:      func(ctx context.Context) (*Conn, error) { return set.Dial(ctx, addr, c.connConfig()) },
 		Connected: set.Connected, DialTimeout: set.DialTimeout,
 		Ended: func(conn *Conn) (refused bool) { return neverServed(conn.Err()) },
 	})
+	c.retrier = newRetrier(c.pool, set.Retransmits)
 	c.xids.Seed()
 	return c, nil
 }
@@ -207,33 +208,22 @@ func (c *Client) XID() uint32 { return c.xids.Next() }
 // it on any of them.
 func (c *Client) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
 	c.noteProgram(call)
-	return c.retrier.call(ctx, call)
+	return c.retrier.Call(ctx, call)
 }
 
 // Submit implements oncrpc.Submitter. The rules of Call apply. A Call that waits for a connection,
 // or is sent again, has a goroutine, on which done then runs.
 func (c *Client) Submit(ctx context.Context, call *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
 	c.noteProgram(call)
-	return c.retrier.submit(ctx, call, done)
+	return c.retrier.Submit(ctx, call, done)
 }
-
-// acquire implements source.
-func (c *Client) acquire(ctx context.Context, again bool) (*Conn, error) {
-	return c.pool.Acquire(ctx, again)
-}
-
-// tryAcquire implements source.
-func (c *Client) tryAcquire() (*Conn, bool, error) { return c.pool.TryAcquire() }
-
-// release implements source.
-func (c *Client) release(conn *Conn) { c.pool.Release(conn) }
 
 // Stats returns the counts.
 func (c *Client) Stats() ClientStats {
 	s := c.pool.Stats()
 	return ClientStats{
 		Connects: s.Connects, DialFailures: s.DialFailures, Lost: s.Lost, Stuck: s.Stuck, IdleCloses: s.IdleCloses,
-		Retransmissions: c.retrier.again.Load(), DelayedCalls: s.Delayed,
+		Retransmissions: c.retrier.Again(), DelayedCalls: s.Delayed,
 	}
 }
 
@@ -241,6 +231,6 @@ func (c *Client) Stats() ClientStats {
 // apply.
 func (c *Client) Close() error {
 	err := c.pool.Close()
-	c.retrier.wait()
+	c.retrier.Wait()
 	return err
 }

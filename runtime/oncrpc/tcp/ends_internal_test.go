@@ -198,8 +198,8 @@ func TestHandshakeLeavesNothingBehind(t *testing.T) {
 // it sends the Call once.
 func TestBackchannelConfig(t *testing.T) {
 	for set, want := range map[int]int{0: 4, 1: 1, 9: 9, -1: 0} {
-		if b := NewBackchannel(&BackchannelConfig{Retransmits: set}); b.retrier.losses != want {
-			t.Errorf("Retransmits %d: sent again %d times, want %d", set, b.retrier.losses, want)
+		if b := NewBackchannel(&BackchannelConfig{Retransmits: set}); b.retrier.Losses != want {
+			t.Errorf("Retransmits %d: sent again %d times, want %d", set, b.retrier.Losses, want)
 		}
 	}
 }

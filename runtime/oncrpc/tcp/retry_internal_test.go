@@ -14,7 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
+	"github.com/rpcrdma/rpcrdma/internal/resend"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -37,7 +37,7 @@ type listed struct {
 
 var errNoMore = errors.New("no further connection")
 
-func (l *listed) acquire(context.Context, bool) (*Conn, error) {
+func (l *listed) Acquire(context.Context, bool) (*Conn, error) {
 	if len(l.conns) == 0 {
 		return nil, errNoMore
 	}
@@ -47,12 +47,12 @@ func (l *listed) acquire(context.Context, bool) (*Conn, error) {
 	return c, nil
 }
 
-func (l *listed) tryAcquire() (*Conn, bool, error) {
-	c, err := l.acquire(nil, false)
+func (l *listed) TryAcquire() (*Conn, bool, error) {
+	c, err := l.Acquire(nil, false)
 	return c, err == nil, nil
 }
 
-func (l *listed) release(*Conn) { l.inUse-- }
+func (l *listed) Release(*Conn) { l.inUse-- }
 
 // connected returns a connection to a peer that closes it when a Call has come, serves Calls, lacks
 // the TLS that is required, or else does nothing.
@@ -80,21 +80,21 @@ func connected(t *testing.T, does string) *Conn {
 }
 
 // forms are the ways to make a Call.
-var forms = map[string]func(*testing.T, *retrier, *oncrpc.Call) (*oncrpc.Reply, error){
-	"blocking": func(t *testing.T, r *retrier, call *oncrpc.Call) (*oncrpc.Reply, error) {
-		return r.call(t.Context(), call)
+var forms = map[string]func(*testing.T, *resend.Retrier[*Conn], *oncrpc.Call) (*oncrpc.Reply, error){
+	"blocking": func(t *testing.T, r *resend.Retrier[*Conn], call *oncrpc.Call) (*oncrpc.Reply, error) {
+		return r.Call(t.Context(), call)
 	},
-	"submitted": func(t *testing.T, r *retrier, call *oncrpc.Call) (*oncrpc.Reply, error) {
+	"submitted": func(t *testing.T, r *resend.Retrier[*Conn], call *oncrpc.Call) (*oncrpc.Reply, error) {
 		type result struct {
 			reply *oncrpc.Reply
 			err   error
 		}
 		results := make(chan result, 2)
-		if err := r.submit(t.Context(), call, func(reply *oncrpc.Reply, err error) { results <- result{reply, err} }); err != nil {
+		if err := r.Submit(t.Context(), call, func(reply *oncrpc.Reply, err error) { results <- result{reply, err} }); err != nil {
 			return nil, err
 		}
 		got := <-results
-		r.wait()
+		r.Wait()
 		if len(results) > 0 {
 			t.Error("the Call was completed twice")
 		}
@@ -159,8 +159,8 @@ func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 				if (err == nil) != (tt.want == nil) || !errors.Is(err, tt.want) || errors.As(err, &ce) && (ce.MayHaveRun != tt.run || ce.XID != 7) {
 					t.Errorf("%v, want %v, may have run: %v", err, tt.want, tt.run)
 				}
-				if renewed != tt.renewed || r.again.Load() != tt.again || src.inUse != 0 {
-					t.Errorf("renewed %d times, want %d; %d retransmissions, want %d; %d connections in use", renewed, tt.renewed, r.again.Load(), tt.again, src.inUse)
+				if renewed != tt.renewed || r.Again() != tt.again || src.inUse != 0 {
+					t.Errorf("renewed %d times, want %d; %d retransmissions, want %d; %d connections in use", renewed, tt.renewed, r.Again(), tt.again, src.inUse)
 				}
 			})
 		}
@@ -253,7 +253,7 @@ func TestCallThatIsTooLongIsTriedOnce(t *testing.T) {
 		at := uint64(len(call.Inline)) + uint64(len(call.Items))<<20
 		call.Items = append(call.Items, xdr.Item{Position: at, Inline: len(call.Inline), Data: data})
 	}
-	if _, err := newRetrier(src, 1).call(t.Context(), call); !errors.Is(err, oncrpc.ErrMessage) || len(src.conns) != 1 || src.inUse != 0 {
+	if _, err := newRetrier(src, 1).Call(t.Context(), call); !errors.Is(err, oncrpc.ErrMessage) || len(src.conns) != 1 || src.inUse != 0 {
 		t.Errorf("%v, with %d connections not tried, want 1; %d in use", err, len(src.conns), src.inUse)
 	}
 }
@@ -310,8 +310,6 @@ func TestCloseWaitsForDoneFunctions(t *testing.T) {
 
 // A Call whose deadline has passed is not made again, although its connection was lost as well.
 func TestLateCallIsNotMadeAgain(t *testing.T) {
-	down := connected(t, "nothing")
-	_ = down.Close()
 	for _, tt := range []struct {
 		deadline time.Time
 		err      error
@@ -323,9 +321,8 @@ func TestLateCallIsNotMadeAgain(t *testing.T) {
 	} {
 		call := nullCall(t, 7)
 		call.Deadline = tt.deadline
-		a := attempts{retrier: newRetrier(nil, 1), ctx: t.Context(), call: call, tries: machine.Tries{Losses: 1}}
-		if err, over := a.over(down, &oncrpc.CallError{XID: 7, Err: tt.err}); over != tt.over || !errors.Is(err, tt.err) {
-			t.Errorf("deadline %v, %v: over is %v; %v", tt.deadline, tt.err, over, err)
+		if over := lasting(t.Context(), call, tt.err); over != tt.over {
+			t.Errorf("deadline %v, %v: over is %v", tt.deadline, tt.err, over)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // breaker is a file server that closes the connection of each of the first Calls that it gets,
@@ -73,6 +74,12 @@ func breaks(w *rdmaiotest.World, ends int, after bool) *breaker {
 // R272, R284, R286: Calls whose connection is lost, executed or not, are sent again on another one
 // with the same XID and fresh keys, and end once, with the right data in the right place.
 func TestClientSendsAgain(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { clientSendsAgain(t, do) })
+	}
+}
+
+func clientSendsAgain(t *testing.T, do rpctest.Form) {
 	for _, after := range []bool{false, true} {
 		rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 			b := breaks(w, 2, after)
@@ -80,7 +87,7 @@ func TestClientSendsAgain(t *testing.T) {
 			mark := len(w.History.Events())
 			data := rdmaiotest.Pattern(9001, 1)
 			xid := c.XID()
-			if _, err := c.Call(context.Background(), rpctest.WriteCall(xid, 0, data)); err != nil {
+			if _, err := do(c, context.Background(), rpctest.WriteCall(xid, 0, data)); err != nil {
 				t.Fatal(err)
 			}
 			b.wg.Wait() // the Calls of lost connections may run late
@@ -127,13 +134,16 @@ func TestLostCallIsSentAgainWithAnyDialFailures(t *testing.T) {
 // A server that closes the connection at each Call does so as often as Retransmits allows; the
 // error reports that the Call may have run.
 func TestClientGivesUpAfterRetransmits(t *testing.T) {
-	for _, tt := range []struct{ retransmits, received int }{{0, 5}, {2, 3}, {-1, 1}} {
+	for _, tt := range []struct {
+		retransmits, received int
+		do                    rpctest.Form
+	}{{0, 5, oncrpc.Carrier.Call}, {2, 3, rpctest.Submitted}, {-1, 1, rpctest.Submitted}} {
 		w := rdmaiotest.New(t)
 		b := breaks(w, 100, false)
 		c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{Retransmits: tt.retransmits})
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		_, err := c.Call(ctx, rpctest.NullCall(c.XID(), 40))
+		_, err := tt.do(c, ctx, rpctest.NullCall(c.XID(), 40))
 		var ce *rdmaio.CallError
 		if !errors.As(err, &ce) || !ce.MayHaveRun || !errors.Is(err, verbs.ErrPeerDisconnected) {
 			t.Errorf("Retransmits %d: %v", tt.retransmits, err)
@@ -567,17 +577,19 @@ func clientStorm(t *testing.T, w *rdmaiotest.World, connections int) {
 	}))
 	c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{Retransmits: 1000, Connections: connections})
 	var callers sync.WaitGroup
-	for range 8 {
-		callers.Add(1)
-		go func() {
-			defer callers.Done()
+	for caller := range 8 {
+		do := rpctest.Form(oncrpc.Carrier.Call)
+		if caller%2 > 0 {
+			do = rpctest.Submitted
+		}
+		callers.Go(func() {
 			for i := range 100 {
 				xid := c.XID()
 				call := rpctest.NullCall(xid, 40)
 				if i%3 == 0 {
 					call = rpctest.WriteCall(xid, 0, rdmaiotest.Pattern(3000, uint64(xid)))
 				}
-				reply, err := c.Call(context.Background(), call)
+				reply, err := do(c, context.Background(), call)
 				if err != nil {
 					t.Error(err)
 					return
@@ -586,7 +598,7 @@ func clientStorm(t *testing.T, w *rdmaiotest.World, connections int) {
 					t.Errorf("the result of %#x came to %#x", got, xid)
 				}
 			}
-		}()
+		})
 	}
 	callers.Wait()
 	s := c.Stats()
@@ -613,9 +625,9 @@ func TestRetransmissionsAreOfCallsSent(t *testing.T) {
 	conns := make(chan *rdmaio.Conn, 2)
 	c := rdmaiotest.NewClient(w, &rdmaio.ClientConfig{Connected: func(_ context.Context, c *rdmaio.Conn) error { conns <- c; return nil }})
 	var callers sync.WaitGroup
-	for range 4 {
+	for _, do := range []rpctest.Form{oncrpc.Carrier.Call, rpctest.Submitted, rpctest.Submitted, rpctest.Submitted} {
 		callers.Go(func() {
-			if _, err := c.Call(context.Background(), rpctest.NullCall(c.XID(), 40)); err != nil {
+			if _, err := do(c, context.Background(), rpctest.NullCall(c.XID(), 40)); err != nil {
 				t.Error(err)
 			}
 		})
