@@ -232,10 +232,7 @@ func (o *offering) registerOwn(ctx context.Context, to []header.Segment, n int) 
 	access := o.access(verbs.AccessLocalWrite | verbs.AccessRemoteWrite) // R304
 	mr, err := o.pool.RegisterOnDemand(n, access)
 	if errors.Is(err, verbs.ErrNotSupported) {
-		if o.now {
-			return errWaits
-		}
-		if err = s.takeReplyMemory(ctx, o.caller, n); err != nil {
+		if err = o.takeReplyMemory(ctx, n); err != nil {
 			return err
 		}
 		if mr, err = o.pool.RegisterOwn(n, access); err != nil {

@@ -8,9 +8,14 @@ import (
 
 // takeReplyMemory takes memory for a reply of n bytes, and waits until the connection may offer so
 // much.
-func (s *slot) takeReplyMemory(ctx context.Context, c *caller, n int) error {
+func (o *offering) takeReplyMemory(ctx context.Context, n int) error {
+	c := o.caller
 	n = mrpool.Size(n)
 	if w := c.offered.replies.begin(n); w != nil {
+		if o.now {
+			c.offered.replies.leave(w)
+			return errWaits
+		}
 		c.waits.Add(1)
 		c.limitReached(LimitMaxReplyMemory)
 		var err error
@@ -26,7 +31,7 @@ func (s *slot) takeReplyMemory(ctx context.Context, c *caller, n int) error {
 			return err
 		}
 	}
-	s.replyMemory = n
+	o.slot.replyMemory = n
 	return nil
 }
 

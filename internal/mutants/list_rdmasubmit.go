@@ -29,7 +29,7 @@ var rdmaSubmitMutants = []mutant{
 	{"the runner waits for a revocation", "rdmaio/call.go", "	if c.pool.Revokes() {\n		return false, nil\n	}\n", "	if c.pool.Revokes() {\n		return true, c.conclude(s)\n	}\n", rdmaSubmitTests},
 	{"a failed invalidation is tried again", "rdmaio/call.go", "		err := s.unended\n", "		err := error(nil)\n", rdmaSubmitTests},
 	{"an ended key is invalidated again", "rdmaio/call.go", "			s.regions = slices.Delete(s.regions, 0, i)\n", "", rdmaSubmitTests},
-	{"a submitted Call waits for memory where it is prepared", "rdmaio/offer.go", "		if o.now {\n			return errWaits\n		}\n", "", rdmaSubmitTests},
+	{"a submitted Call waits for memory where it is prepared", "rdmaio/replymemory.go", "		if o.now {\n			c.offered.replies.leave(w)\n			return errWaits\n		}\n", "", rdmaSubmitTests},
 	{"a Call is prepared before the version is known", "rdmaio/submit.go", "!o.terms.known || ", "", rdmaSubmitTests},
 	{"the goroutine of a Call has no deadline", "rdmaio/submit.go", "	if at := s.rpc.Deadline; !at.IsZero() {\n		var", "	if at := s.rpc.Deadline; false {\n		var", rdmaSubmitTests},
 	{"a function that exits loses the others", "rdmaio/submit.go", "			c.ran++\n			c.run(&e)\n", "			c.run(&e)\n			c.ran++\n", rdmaSubmitTests},
