@@ -94,10 +94,11 @@ func (c *Conn) Done() <-chan struct{} { return c.ctx.Done() }
 // there.
 func (c *Conn) Err() error { return context.Cause(c.ctx) }
 
-// Close closes the connection and frees it. Calls in progress return ErrClosed. Close waits for
-// them and for the handlers to answer the Requests that they have; it cancels the context of each
-// Request. If that takes 10 s, it logs a warning and waits further. Then it frees all memory and
-// objects. The error says what could not be freed. Further calls return the same error.
+// Close closes the connection and frees it. Calls in progress fail with ErrClosed. Close waits for
+// them, for the done functions of Submit, and for the handlers to answer the Requests that they
+// have; it cancels the context of each Request. If that takes 10 s, it logs a warning and waits
+// further. Then it frees all memory and objects. The error says what could not be freed. Further
+// calls return the same error.
 //
 // Replies made after Close are discarded, and their done functions get an error. Replies made just
 // before may be lost. Use Server.Shutdown to avoid both. Close must not be called from a Handler or

@@ -57,14 +57,15 @@ type RPC struct {
 	Program, Version, Procedure uint32
 }
 
-// CallStart is emitted when Conn.Call is called, by the program or by a Client or Backchannel,
-// which may do so several times for one Call. One CallEnd follows.
+// CallStart is emitted when Conn.Call or Submit is called, by the program or by a Client or
+// Backchannel, which may do so several times for one Call. One CallEnd follows.
 type CallStart struct {
 	RPC
 	Message *Message
 }
 
-// CallEnd is emitted when Conn.Call is about to return.
+// CallEnd is emitted when Conn.Call is about to return, or before the done function of a Call that
+// was submitted.
 type CallEnd struct {
 	RPC
 	Took   time.Duration // since CallStart

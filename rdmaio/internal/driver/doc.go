@@ -25,6 +25,11 @@
 //	        v              |          +------------+
 //	      leave     more events
 //
+// Functions of the upper layer that a step makes due (Owner.Due) run between steps, on a goroutine
+// of the Driver, which is then the runner: never on a goroutine that posts, which may have locks,
+// nor on the provider's, which a function could exit. A runner on another goroutine hands over to
+// it. So all events that these functions post are served in one step.
+//
 // # Locks
 //
 // A mutex guards the queue and the counts. It is not held across a call of the provider, Step of

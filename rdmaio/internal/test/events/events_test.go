@@ -127,6 +127,12 @@ func (d *diary) count(kind string) (n uint64) {
 // Both sides report calls of all shapes, each with its shape, and the numbers are the same as in
 // Stats.
 func TestEventsTellOfCallsOfAllShapes(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { tellOfAllShapes(t, do) })
+	}
+}
+
+func tellOfAllShapes(t *testing.T, do rpctest.Form) {
 	rdmaiotest.EachInRealTime(t, func(t *testing.T, w *rdmaiotest.World) {
 		there, here := newDiary(t), newDiary(t)
 		store, dropped := &rpctest.File{T: t, Data: rdmaiotest.Pattern(9000, 1)}, make(chan struct{})
@@ -145,7 +151,7 @@ func TestEventsTellOfCallsOfAllShapes(t *testing.T) {
 			if call.Inline[3] == 9 {
 				go func() { <-dropped; cancel() }()
 			}
-			_, err := c.Call(ctx, call)
+			_, err := do(c, ctx, call)
 			// The server may be later; the order is checked below.
 			for len(s.Conns()) > 0 && there.unfinished() {
 				time.Sleep(time.Millisecond)

@@ -37,6 +37,12 @@ func (p fixedPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.MemoryRe
 // R289, R290, T64: a late RDMA Write of a server never reaches the memory of the Call. It does no
 // harm where the key outlives the Call, and breaks the connection where the key was invalidated.
 func TestLateWriteNeverReachesTheCall(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { lateWrite(t, do) })
+	}
+}
+
+func lateWrite(t *testing.T, do rpctest.Form) {
 	for _, fixed := range []bool{false, true} {
 		rdmaiotest.EachVersion(t, func(t *testing.T, w *rdmaiotest.World) {
 			h := rpctest.Silent{Got: make(chan *rdmaio.Request, 1)}
@@ -49,7 +55,7 @@ func TestLateWriteNeverReachesTheCall(t *testing.T) {
 			buf := make([]byte, 4096)
 			done := make(chan error, 1)
 			go func() {
-				_, err := c.Call(ctx, rpctest.ReadCall(2, 0, buf))
+				_, err := do(c, ctx, rpctest.ReadCall(2, 0, buf))
 				done <- err
 			}()
 			late := <-h.Got

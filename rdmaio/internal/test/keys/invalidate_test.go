@@ -56,12 +56,18 @@ func (m stubbornMR) Invalidate() error {
 // RFC 8166 §4.5.4, R329: a side that cannot invalidate closes the connection before the caller has
 // its memory back, and reports that although the reply came.
 func TestFailedInvalidationEndsTheConnection(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { failedInvalidation(t, do) })
+	}
+}
+
+func failedInvalidation(t *testing.T, do rpctest.Form) {
 	w := rdmaiotest.New(t)
 	w.Serve(&rpctest.File{T: t, Data: rdmaiotest.Pattern(5000, 1)}, nil)
 	fired := 0
 	w.Client = stubborn{w.Client, &fired}
 	c := w.Dial(&rdmaio.Config{RemoteInvalidate: -1}) // or the server would do it
-	_, err := c.Call(context.Background(), rpctest.ReadCall(1, 0, make([]byte, 5000)))
+	_, err := do(c, context.Background(), rpctest.ReadCall(1, 0, make([]byte, 5000)))
 	var ce *rdmaio.CallError
 	if !errors.Is(err, errStubborn) || !errors.As(err, &ce) || !ce.MayHaveRun {
 		t.Errorf("Call: %v", err)

@@ -93,6 +93,12 @@ func overPlain(t *testing.T, device string, test func(t *testing.T, w *rdmaiotes
 // A peer that delays a revocation delays only the Call whose keys it is about. All its keys end
 // together, before the Call returns.
 func TestRevocationDelaysItsCallOnly(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { revocationDelaysItsCall(t, do) })
+	}
+}
+
+func revocationDelaysItsCall(t *testing.T, do rpctest.Form) {
 	overPlain(t, "client", func(t *testing.T, w *rdmaiotest.World, h *revocations) {
 		w.Serve(&rpctest.File{T: t, Data: rdmaiotest.Pattern(20_000, 3)}, rdmaiotest.NoRemote())
 		c := w.Dial(rdmaiotest.NoRemote())
@@ -101,7 +107,7 @@ func TestRevocationDelaysItsCallOnly(t *testing.T) {
 		go func() {
 			call := rpctest.ReadCall(1, 0, buf)
 			call.MaxReply = 10_000 // a second key
-			_, err := c.Call(context.Background(), call)
+			_, err := do(c, context.Background(), call)
 			done <- err
 		}()
 		h.await(t, done)

@@ -56,12 +56,12 @@ func (g gate) ServeRPC(r *rdmaio.Request) {
 }
 
 // longCalls makes n Calls with room for long replies, and returns the channel of their errors.
-func longCalls(ctx context.Context, c *rdmaio.Conn, proc uint32, n, most int) <-chan error {
+func longCalls(ctx context.Context, do rpctest.Form, c *rdmaio.Conn, proc uint32, n, most int) <-chan error {
 	errs := make(chan error, n)
 	for range n {
 		go func() {
 			call := &rdmaio.Call{Message: rpctest.CallHeader(c.XID(), proc).Message(), MaxReply: most}
-			_, err := c.Call(ctx, call)
+			_, err := do(c, ctx, call)
 			errs <- err
 		}()
 	}
@@ -71,6 +71,12 @@ func longCalls(ctx context.Context, c *rdmaio.Conn, proc uint32, n, most int) <-
 // Memory for long replies is limited where it must be in place: further Calls wait, while others go
 // on. A Call that waits fails when its context is done or the connection is closed.
 func TestReplyMemoryIsLimited(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { replyMemoryIsLimited(t, do) })
+	}
+}
+
+func replyMemoryIsLimited(t *testing.T, do rpctest.Form) {
 	const most, callers = 3 << 20, 10
 	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, limited map[string]*rdmaiotest.Limited) {
 		g := gate{most, make(chan *rdmaio.Request, callers)}
@@ -87,13 +93,13 @@ func TestReplyMemoryIsLimited(t *testing.T) {
 		rpctest.Again(t, c, rpctest.SmallCall(), 1<<20) // the first reply brings credits
 		limited["client"].Limit(0)
 		before, _ := limited["client"].Pinned()
-		errs := longCalls(context.Background(), c, 7, callers, most)
+		errs := longCalls(context.Background(), do, c, 7, callers, most)
 		for range callers - 2 {
 			<-waiting
 		}
 		rpctest.Again(t, c, rpctest.SmallCall(), 2<<20)
 		ctx, cancel := context.WithCancel(context.Background())
-		cancelled := longCalls(ctx, c, 7, 1, most)
+		cancelled := longCalls(ctx, do, c, 7, 1, most)
 		<-waiting
 		cancel()
 		if err := <-cancelled; !errors.Is(err, context.Canceled) {
@@ -113,7 +119,7 @@ func TestReplyMemoryIsLimited(t *testing.T) {
 		if n := len(waiting); n != 0 || c.Stats().DelayedCalls < callers-1 {
 			t.Errorf("%d Calls more waited than were to, %d were delayed", n, c.Stats().DelayedCalls)
 		}
-		errs = longCalls(context.Background(), c, 8, 3, most)
+		errs = longCalls(context.Background(), do, c, 8, 3, most)
 		late := []*rdmaio.Request{<-g.got, <-g.got}
 		<-waiting
 		if err := c.Close(); err != nil {
@@ -133,6 +139,12 @@ func TestReplyMemoryIsLimited(t *testing.T) {
 // A cancelled Call takes no memory from others, because the memory that it leaves has its own
 // limit.
 func TestCancelledCallTakesNoReplyMemory(t *testing.T) {
+	for form, do := range rpctest.Forms {
+		t.Run(form, func(t *testing.T) { cancelledCallTakesNoReplyMemory(t, do) })
+	}
+}
+
+func cancelledCallTakesNoReplyMemory(t *testing.T, do rpctest.Form) {
 	const most = 3 << 20
 	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, _ map[string]*rdmaiotest.Limited) {
 		g := gate{most, make(chan *rdmaio.Request, 10)}
@@ -142,13 +154,13 @@ func TestCancelledCallTakesNoReplyMemory(t *testing.T) {
 		c := w.Dial(cfg)
 		rpctest.Again(t, c, rpctest.SmallCall(), 1<<20) // the first reply brings credits
 		ctx, cancel := context.WithCancel(context.Background())
-		errs := longCalls(ctx, c, 7, 1, most)
+		errs := longCalls(ctx, do, c, 7, 1, most)
 		first := <-g.got
 		cancel()
 		if err := <-errs; !errors.Is(err, context.Canceled) {
 			t.Errorf("%v, want %v", err, context.Canceled)
 		}
-		errs = longCalls(context.Background(), c, 7, 1, most)
+		errs = longCalls(context.Background(), do, c, 7, 1, most)
 		replyWith(<-g.got, most)
 		if err := <-errs; err != nil {
 			t.Error(err)
