@@ -10,7 +10,8 @@
 //     24 bytes. "stubs/tcp" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.
 //   - framed-async: framed with a client that has one goroutine, which begins the next call where
-//     one is completed. "oncrpc/tcp/async" and "stubs/tcp/async" do so by Submit.
+//     one is completed. "oncrpc/tcp/async", "stubs/tcp/async", "rdmatcp/async" and "mem/async" do
+//     so by Submit.
 //   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client. It calls the server of
 //     oncrpc/tcp.
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers

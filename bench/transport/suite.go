@@ -19,6 +19,7 @@ import (
 // Names of the systems measured, besides those of package verbs.
 const (
 	RDMATCP       = "rdmatcp"
+	RDMATCPAsync  = "rdmatcp/async"
 	RDMATCP2      = "rdmatcp/v2"
 	Continued     = "rdmatcp/v2-continued"
 	IWARP         = "iwarp"
@@ -29,6 +30,7 @@ const (
 	TCPStubs      = "stubs/tcp"
 	TCPStubsAsync = "stubs/tcp/async"
 	Mem           = "mem"
+	MemAsync      = "mem/async"
 	NetRPC        = "net/rpc"
 	GRPC          = "grpc"
 	GoNFS         = "go-nfs-client"
@@ -352,6 +354,13 @@ func (s *suite) openProvider(p provider) error {
 	if p.whole {
 		return s.each(p.name, bothWays, bulk[1:2], dial)
 	}
+	async := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialRDMA(s.ctx, dev, s.server.Addrs[listener(p.name, shape.Depth)], op, shape, p.config(shape.Depth), false)
+		if err != nil {
+			return nil, nil, err
+		}
+		return submitting(shape.Depth, c.starter()), c, nil
+	}
 	err = errors.Join(s.each(p.name, callOnly, calls, dial), s.each(p.name, bothWays, bulk, dial))
 	if p.name != RDMATCP || err != nil {
 		return err
@@ -371,7 +380,7 @@ func (s *suite) openProvider(p provider) error {
 		return calling(shape.Depth, c.call), c, nil
 	}
 	return errors.Join(
-		s.each(Stubs, callOnly, calls, stubs),
+		s.each(RDMATCPAsync, callOnly, calls, async), s.each(Stubs, callOnly, calls, stubs),
 		s.each(RDMATCP, callOnly, many[1:], dial), s.each(Several, callOnly, many, several),
 	)
 }
@@ -403,12 +412,19 @@ func (s *suite) openMem() error {
 		}
 		return calling(shape.Depth, c.call), c, nil
 	}
+	async := func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialRDMA(s.ctx, here, listener(Mem, shape.Depth), op, shape, config(shape.Depth), false)
+		if err != nil {
+			return nil, nil, err
+		}
+		return submitting(shape.Depth, c.starter()), c, nil
+	}
 	once := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
 		from, to := bench.Pattern(shape.Size), make([]byte, shape.Size)
 		return calling(shape.Depth, func(int) error { copy(to, from); return nil }), nil, nil
 	}
 	return errors.Join(
-		s.each(Mem, callOnly, calls, dial),
+		s.each(Mem, callOnly, calls, dial), s.each(MemAsync, callOnly, calls, async),
 		s.each(Mem, bothWays, bulk, dial),
 		s.each(Copy, writeOnly, []bench.Shape{bulk[2]}, once),
 	)
