@@ -99,7 +99,11 @@ func (s *slot) failed(cause error) error {
 func (c *caller) attempt(ctx context.Context, s *slot) error {
 	s.reset()
 	o := offering{caller: c, slot: s, call: s.rpc, terms: c.agreed.Load()}
-	if err := o.prepareInTurn(ctx); err != nil {
+	err := o.prepare(ctx)
+	if err != nil && errors.Is(err, verbs.ErrQueueFull) {
+		err = o.awaitTurn(ctx)
+	}
+	if err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
 	c.postCall(&s.call)

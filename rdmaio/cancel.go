@@ -165,15 +165,6 @@ func (l *life) end(why error) {
 	}
 }
 
-// tellsCancel serves a Call of package cancel, and reports whether it is one.
-func (a *answerer) tellsCancel(r *request) bool {
-	if a.set.NoCancel || !cancel.IsCall(r.Message) {
-		return false
-	}
-	r.Reply(Message{Inline: cancel.Serve(r.Message, a.cancel)}, nil)
-	return true
-}
-
 // cancel cancels the Calls of the peer with these XIDs. Those that wait for memory are refused, and
 // give back their credits.
 func (a *answerer) cancel(xids []uint32) {

@@ -6,6 +6,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/cancel"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -27,7 +28,8 @@ func (a *answerer) deliver(q *engine.Request) {
 	for _, p := range q.Placed {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
 	}
-	if a.tellsCancel(r) {
+	if !a.set.NoCancel && cancel.IsCall(r.Message) {
+		r.Reply(Message{Inline: cancel.Serve(r.Message, a.cancel)}, nil)
 		return
 	}
 	if a.set.Events != nil {
@@ -96,7 +98,8 @@ func (a *answerer) handle(r *request, wait bool) {
 		a.fail(err)
 		r.Request.Drop(nil) // by way of all Responders
 	}()
-	switch has := r.life.canceled.Load() || a.admit(r, oncrpc.BoundOf(r.handler, prog, vers, proc), wait); {
+	bound := oncrpc.BoundOf(r.handler, prog, vers, proc)
+	switch has := r.life.canceled.Load() || r.ticket.Admit(bound, nil) || a.awaitTicket(r, bound, wait); {
 	case has && r.life.canceled.Load(): // before it has run
 		b, _ := oncrpc.NewReply(r.req.XID, oncrpc.SystemErr).AppendBinary(nil) // cannot fail
 		r.Request.Reply(Message{Inline: b}, nil)
@@ -110,12 +113,10 @@ func (a *answerer) handle(r *request, wait bool) {
 	returned = true
 }
 
-// admit takes memory for the reply to a Request, of at most bound bytes unless that is negative,
-// and reports whether it did. With wait it waits until there is enough or the connection is down.
-func (a *answerer) admit(r *request, bound int, wait bool) bool {
-	if r.ticket.Admit(bound, nil) {
-		return true
-	}
+// awaitTicket waits until there is memory for the reply to a Request, of at most bound bytes unless
+// that is negative, and reports whether there is. Without wait, or when the connection is down, it
+// returns false.
+func (a *answerer) awaitTicket(r *request, bound int, wait bool) bool {
 	if !r.short {
 		r.short = true
 		a.limitReached(LimitMaxMemory)
@@ -135,7 +136,9 @@ func (a *answerer) release(q *engine.Request) {
 		return // refused before it had memory
 	}
 	a.running.remove(r)
-	r.life.end(nil)
+	if r.life.asked.Load() {
+		r.life.end(nil)
+	}
 	r.fetched()
 	if r.unread > 0 {
 		a.unread.end(r.unread)

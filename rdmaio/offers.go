@@ -66,17 +66,8 @@ func (o *offers) next() <-chan struct{} {
 	return o.ended
 }
 
-// prepareInTurn is prepare. If no memory window is left, it waits until other Calls return.
-func (o *offering) prepareInTurn(ctx context.Context) error {
-	err := o.prepare(ctx)
-	if err == nil || !errors.Is(err, verbs.ErrQueueFull) {
-		return err
-	}
-	return o.awaitTurn(ctx)
-}
-
-// awaitTurn waits until this Call is the first that waits for memory windows, and then until it has
-// those that it needs.
+// awaitTurn is prepare for a Call that did not get the memory windows that it needs: it waits until
+// other Calls return.
 func (o *offering) awaitTurn(ctx context.Context) error {
 	if err := o.conclude(o.slot); err != nil {
 		return err

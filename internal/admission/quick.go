@@ -10,7 +10,8 @@ import "sync/atomic"
 //	Request ──┬───────────> a part ───────────────────────────┬──> spare bytes ──End──> nothing
 //	          └─ low bound ───────────────────────────────────┘
 //
-// Without such bytes, a short reply keeps the part until its end.
+// A short reply keeps the part until its end where there are no such bytes. It does so, too, before
+// a Ticket finds no quick part for the first time: that is one operation less.
 //
 //	open ──a Ticket finds no other part, or bytes of the reserve are taken──> shut
 //	 ^                                                                          │
@@ -21,6 +22,8 @@ import "sync/atomic"
 type quick struct {
 	state atomic.Int64 // parts, short replies in units of shortUnit, and the bit shutBit
 	shut  bool         // as the bit says. Guarded by Budget.mu.
+
+	crowded atomic.Bool // a Ticket has found no quick part
 
 	shorts atomic.Int64 // Budget.mostShort plus 1; 0: not known yet
 }
@@ -45,6 +48,9 @@ func (b *Budget) enterQuick() bool {
 	for {
 		v := b.quick.state.Load()
 		if v >= shutBit || !b.mayQuick(v&(shortUnit-1)+1) {
+			if v < shutBit {
+				b.quick.crowded.Store(true)
+			}
 			return false
 		}
 		if b.quick.state.CompareAndSwap(v, v+1) {
@@ -100,14 +106,6 @@ func (b *Budget) shortBytes() int64 {
 // mayQuick reports whether n Tickets may have quick parts.
 func (b *Budget) mayQuick(n int64) bool {
 	return b.Most == 0 && n < shortUnit || b.Reply >= leastQuick && 2*quickShare*n*int64(b.Reply) <= int64(b.Most)
-}
-
-// leaveQuick gives a quick part back, or the bytes of a short reply: shortUnit.
-func (b *Budget) leaveQuick(unit int64) {
-	if b.quick.state.Add(-unit) >= shutBit {
-		b.mu.Lock()
-		b.wake()
-	}
 }
 
 // lone returns how many parts of the reserve are quick, or may become so. b.mu must be held.

@@ -21,10 +21,35 @@ func counts(b *Budget) [2]int64 {
 	return [2]int64{v % shortUnit, v / shortUnit}
 }
 
-// A short reply has spare bytes without a lock, and leaves its part to others. Where all such bytes
-// are in use, it keeps the part.
+// crowd lets a Ticket find no quick part.
+func crowd(b *Budget) {
+	all := make([]Ticket, 5)
+	for i := range all {
+		all[i] = from(b, byte(i)).Ticket(0)
+		all[i].Admit(-1, nil)
+	}
+	for i := range all {
+		all[i].End()
+	}
+}
+
+// A short reply has spare bytes without a lock, and leaves its part to others, once one has found
+// no part. Where all such bytes are in use, it keeps the part.
 func TestAShortReplyLeavesItsQuickPart(t *testing.T) {
 	b := shortBudget()
+	var first [4]Ticket
+	for i := range first {
+		first[i] = from(b, byte(i)).Ticket(0)
+		first[i].Admit(-1, nil)
+		first[i].Reply(1)
+	}
+	if counts(b) != [2]int64{4, 0} {
+		t.Errorf("%v are quick and short, want 4 and 0: none lacks a part", counts(b))
+	}
+	crowd(b)
+	for i := range first {
+		first[i].End()
+	}
 	all := make([]Ticket, 6)
 	for i := range all {
 		all[i] = from(b, byte(i)).Ticket(0)

@@ -216,7 +216,7 @@ func (t *Ticket) Reply(n int) {
 	case t.bounded && more >= 0 && more <= spare, t.short && n <= spare:
 		return
 	case t.quick && n <= spare:
-		if b.enterShort(1) {
+		if b.quick.crowded.Load() && b.enterShort(1) {
 			t.quick, t.short = false, true
 		}
 		return
@@ -246,7 +246,10 @@ func (t *Ticket) End() {
 			unit = shortUnit
 		}
 		t.quick, t.short, t.admitted, t.replied = false, false, false, false
-		b.leaveQuick(unit)
+		if b.quick.state.Add(-unit) >= shutBit {
+			b.mu.Lock()
+			b.wake()
+		}
 		return
 	}
 	b.mu.Lock()

@@ -47,7 +47,7 @@ var rpcMutants = []mutant{
 	{"a Request with another XID is cancelled (RDMA)", "rdmaio/cancel.go", "if given[r.req.XID] && r.life.cancel() {", "if r.life.cancel() {", rpcTests},
 	{"a cancelled Call that waits runs (RDMA)", "rdmaio/deliver.go", "case has && r.life.canceled.Load():", "case false:", rpcTests},
 	{"a CANCEL over RDMA waits behind Calls", requesterFile, "c.Urgent {\n\t\trq.waiting.lead()", "false {\n\t\trq.waiting.lead()", ioTests},
-	{"no credit is kept for CANCEL", requesterFile, "return rq.cfg.KeepCredit && rq.table.n", "return false && rq.table.n", ioTests},
+	{"no credit is kept for CANCEL", requesterFile, "kept := rq.cfg.KeepCredit && rq.table.n", "kept := false && rq.table.n", ioTests},
 	{"the last of a few credits is kept for CANCEL", requesterFile, "rq.waiting.len() >= keepFrom-1", "rq.waiting.len() >= 0", ioTests},
 	{"a stranger keeps a credit for CANCEL", "rdmaio/cancel.go", "\t\tif !has {\n", "\t\tif false {\n", ioTests},
 	{"a CANCEL waits for a slot of Calls", "rdmaio/cancel.go", "\tcase <-c.slots.urgent:\n", "\tcase <-c.slots.free:\n", ioTests},

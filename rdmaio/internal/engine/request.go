@@ -239,11 +239,13 @@ func (r *Request) reset() {
 	r.pulling = pulling{}
 }
 
-// ForgetAnswer forgets the answer and its memory. The driver calls it for a Request in
+// ForgetAnswer forgets the memory of the answer. The driver calls it for a Request in
 // Effects.Release: the engine resets those in the next Step only, and that may be much later.
 func (r *Request) ForgetAnswer() {
 	empty(&r.transfers)
-	r.Answer.reset()
+	empty(&r.Answer.Payload)
+	empty(&r.Answer.Data)
+	r.Answer.Long = verbs.SGE{}
 }
 
 // reset empties the answer. Its slices keep their memory.

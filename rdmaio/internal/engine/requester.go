@@ -23,19 +23,19 @@ type requester struct {
 // ready reports whether a Call waits and has a credit.
 func (rq *requester) ready() bool { return rq.waiting.len() > 0 && rq.hasCredit() }
 
-// hasCredit reports whether the first Call that waits has a credit.
+// hasCredit reports whether the first Call that waits has a credit. The last one may be kept for an
+// urgent Call.
 func (rq *requester) hasCredit() bool {
-	return rq.account.Free(protocol.ClassCall) && (!rq.keeps() || (*rq.waiting.at(0)).call.Urgent)
+	if !rq.account.Free(protocol.ClassCall) {
+		return false
+	}
+	kept := rq.cfg.KeepCredit && rq.table.n-rq.waiting.len() >= keepFrom-1 && rq.account.Available() == 1
+	return !kept || (*rq.waiting.at(0)).call.Urgent
 }
 
 // keepFrom is the number of credits from which one is kept for an urgent Call: it is then one of
 // eight at most.
 const keepFrom = 8
-
-// keeps reports whether a credit is left for an urgent Call only.
-func (rq *requester) keeps() bool {
-	return rq.cfg.KeepCredit && rq.table.n-rq.waiting.len() >= keepFrom-1 && rq.account.Available() == 1
-}
 
 // usable returns the number of credits that are not kept, of those granted.
 func (rq *requester) usable(granted int) int {
