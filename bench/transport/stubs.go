@@ -52,10 +52,11 @@ func (c *stubClient) call(int) error {
 	return nil
 }
 
-// starter returns a function that begins the call of a slot.
+// starter returns a function that begins the call of a slot, with memory for its results.
 func (c *stubClient) starter(depth int) func(slot int, done func(error)) error {
 	type slot struct {
 		args, res echo.Message
+		opt       rpc.Options
 		done      func(error)
 		ended     func(error)
 	}
@@ -63,6 +64,7 @@ func (c *stubClient) starter(depth int) func(slot int, done func(error)) error {
 	for i := range slots {
 		s := &slots[i]
 		s.args.Data = c.body
+		s.opt.ReplyBuf = make([]byte, rpc.ReplyHead+s.args.XDRSize())
 		s.ended = func(err error) {
 			if err == nil && !bytes.Equal(s.res.Data, c.body) {
 				err = errDiffers
@@ -73,7 +75,7 @@ func (c *stubClient) starter(depth int) func(slot int, done func(error)) error {
 	return func(n int, done func(error)) error {
 		s := &slots[n]
 		s.done = done
-		return c.calls.Submit(context.Background(), echo.ProcEcho, &s.args, &s.res, nil, s.ended)
+		return c.calls.Submit(context.Background(), echo.ProcEcho, &s.args, &s.res, &s.opt, s.ended)
 	}
 }
 

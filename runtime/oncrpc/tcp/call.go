@@ -50,7 +50,7 @@ type caller struct {
 	conn      *Conn
 	ready     atomic.Bool // this side may make Calls
 	pool      sync.Pool   // of *pending; its own, for the channels of testing/synctest
-	calls     map[uint32]*pending
+	calls     inflight.ByXID[pending]
 	places    int      // in use, of Config.MaxCalls
 	line      pendings // those that wait for a place
 	finished  pendings // whose functions have to run
@@ -140,10 +140,10 @@ func (c *caller) begin(ctx context.Context, p *pending) error {
 	if c.conn.plainOnly() {
 		return fmt.Errorf("%w: the client has not begun TLS, and Config.TLS.Mode is TLSRequired", ErrTLS)
 	}
-	if c.calls[xid] != nil || c.abandoned.has(xid) {
+	if c.calls.Get(xid) != nil || c.abandoned.has(xid) {
 		return fmt.Errorf("%w: %#x", oncrpc.ErrXIDInUse, xid)
 	}
-	if c.calls[xid] = p; len(c.calls) == 1 {
+	if c.calls.Put(xid, p); c.calls.Len() == 1 {
 		c.conn.resume() // the connection must not stop reading
 	}
 	c.conn.cancels.outbox.Forget(xid) // of an earlier Call with this XID
@@ -172,7 +172,7 @@ func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
 		return false
 	}
 	c.seen.Received++
-	p := c.calls[xid]
+	p := c.calls.Get(xid)
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none
 		if !c.abandoned.remove(xid) {
 			c.conn.stats.StrayReplies++
@@ -205,7 +205,7 @@ func (c *caller) end(p *pending, why error) {
 
 // conclude completes a Call that has its reply, or fails it. c.conn.mu must be held.
 func (c *caller) conclude(p *pending, why error) {
-	delete(c.calls, p.call.XID())
+	c.calls.Remove(p.call.XID())
 	c.contexts.Forget(&p.ctx)
 	c.deadlines.Remove(&p.due)
 	p.over, p.err = true, why

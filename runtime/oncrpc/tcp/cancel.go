@@ -34,7 +34,7 @@ func (c *caller) tell() {
 		return
 	}
 	xid := c.conn.xids.Next()
-	for c.calls[xid] != nil || c.abandoned.has(xid) {
+	for c.calls.Get(xid) != nil || c.abandoned.has(xid) {
 		xid = c.conn.xids.Next()
 	}
 	p := c.newPending().(*pending)

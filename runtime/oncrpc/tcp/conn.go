@@ -118,7 +118,7 @@ func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
 func newConn(nc net.Conn, set *settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	deadpeer.Watch(nc, set.PeerTimeout)
 	c := &Conn{
-		set: set, shared: with, caller: caller{calls: make(map[uint32]*pending)},
+		set: set, shared: with,
 		serving: serving{handler: h}, security: security{secured: hasTLS(nc)},
 		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted,
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
@@ -343,7 +343,7 @@ func (c *Conn) fail(why error) {
 		go ended(c)
 	}
 	c.stopFirst()
-	c.out.hangUp(why, !c.accepted && len(c.calls)+c.abandoned.len() > 0)
+	c.out.hangUp(why, !c.accepted && c.calls.Len()+c.abandoned.len() > 0)
 	var unsent []*request
 	for m := c.out.queue.first; m != nil; m = c.out.queue.first {
 		c.out.queue.remove(m)
@@ -351,9 +351,7 @@ func (c *Conn) fail(why error) {
 			unsent = append(unsent, m.request)
 		} // Calls fail below
 	}
-	for _, p := range c.calls {
-		c.end(p, why)
-	}
+	c.calls.All(func(p *pending) { c.end(p, why) })
 	c.contexts.Close()
 	c.deadlines.Close()
 	c.wake.Broadcast()

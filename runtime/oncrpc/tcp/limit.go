@@ -115,7 +115,7 @@ func (s *shared) awaitMemory(c *Conn, n int) error {
 func (c *caller) called() bool {
 	c.conn.mu.Lock()
 	defer c.conn.mu.Unlock()
-	return len(c.calls) > 0
+	return c.calls.Len() > 0
 }
 
 // resumeTimes lets the times for the first message and for the record begin again.

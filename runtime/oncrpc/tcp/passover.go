@@ -141,7 +141,7 @@ func (c *caller) failReply(xid uint32, why error) {
 		return
 	}
 	c.seen.Received++
-	p := c.calls[xid]
+	p := c.calls.Get(xid)
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none
 		if !c.abandoned.remove(xid) {
 			c.conn.stats.StrayReplies++

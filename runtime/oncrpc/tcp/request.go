@@ -129,7 +129,7 @@ func (s *serving) admit() (ok, room bool, err error) {
 			s.conn.mu.Lock()
 			continue
 		}
-		if len(s.conn.calls) == 0 {
+		if s.conn.calls.Len() == 0 {
 			if err := s.half.awaitPlace(); err != nil {
 				return false, false, err
 			}

@@ -141,8 +141,9 @@ func TestCallIsSentAgainOnlyAfterALoss(t *testing.T) {
 					}
 					if tt.busy {
 						c.mu.Lock()
-						c.calls[7] = c.caller.pool.Get().(*pending)
-						c.calls[7].call = nullCall(t, 7)
+						p := c.caller.pool.Get().(*pending)
+						p.call = nullCall(t, 7)
+						c.calls.Put(7, p)
 						c.mu.Unlock()
 					}
 					src.conns = append(src.conns, c)
@@ -174,14 +175,14 @@ func TestAbandonedCalls(t *testing.T) {
 		c := bare(settings{Config: Config{NoCancel: true}})
 		p := c.newPending().(*pending)
 		p.call = nullCall(t, 7)
-		c.calls[7] = p
+		c.calls.Put(7, p)
 		if c.out.queue.push(&p.out); state == sent {
 			c.out.queue.remove(&p.out)
 			p.out.state = sent
 		}
 		c.giveUp(p, context.Canceled)
-		if len(p.done) != 1 || p.sent != (state == sent) || c.abandoned.has(7) != p.sent || len(c.calls) != 0 || c.out.queue.first != nil {
-			t.Errorf("state %d: %+v, abandoned %v, %d Calls", state, p, c.abandoned.has(7), len(c.calls))
+		if len(p.done) != 1 || p.sent != (state == sent) || c.abandoned.has(7) != p.sent || c.calls.Len() != 0 || c.out.queue.first != nil {
+			t.Errorf("state %d: %+v, abandoned %v, %d Calls", state, p, c.abandoned.has(7), c.calls.Len())
 		}
 		for strays := range uint64(2) {
 			c.reply(7, make([]byte, 24))

@@ -228,7 +228,7 @@ func (c *Conn) quiesce() (ok bool, err error) {
 	c.out.flush()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for c.err == nil && len(c.calls) == 0 && !c.draining {
+	for c.err == nil && c.calls.Len() == 0 && !c.draining {
 		switch {
 		case c.requests > 0:
 			if err := c.stall(); errors.Is(err, io.EOF) { // it cannot make a handshake

@@ -21,7 +21,7 @@ import (
 
 // bare returns a connection without a stream or goroutines.
 func bare(set settings) *Conn {
-	c := &Conn{set: &set, shared: alone(), caller: caller{calls: make(map[uint32]*pending)}, record: new([]byte)}
+	c := &Conn{set: &set, shared: alone(), record: new([]byte)}
 	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
@@ -110,7 +110,7 @@ func TestReserveWaits(t *testing.T) {
 			t.Errorf("the end: %v after %v", err, took)
 		}
 		c = connection(0)
-		c.calls[1] = &pending{}
+		c.calls.Put(1, &pending{})
 		if err, took := wait(c); !errors.Is(err, ErrLimit) || took != 0 {
 			t.Errorf("while called: %v after %v", err, took)
 		}
@@ -154,7 +154,7 @@ func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 		c := bare(settings{Config: Config{MaxRequests: 10}})
 		c.requests, c.bytes, c.err, c.draining = tt.requests, tt.bytes, tt.err, tt.draining
 		if tt.calls > 0 {
-			c.calls[1] = &pending{}
+			c.calls.Put(1, &pending{})
 		}
 		ok, _, err := c.admit()
 		if ok != tt.admitted || !errors.Is(err, tt.want) || tt.want == nil && err != nil {

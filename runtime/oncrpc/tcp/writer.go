@@ -82,7 +82,7 @@ func (c *Conn) enqueue(m *message) {
 }
 
 // startWriter starts the goroutine that writes. c.mu must be held.
-func (c *Conn) startWriter() { c.out.start(len(c.calls)+c.requests > 1) }
+func (c *Conn) startWriter() { c.out.start(c.calls.Len()+c.requests > 1) }
 
 // start starts the goroutine that writes. mu must be held.
 func (w *writer) start(together bool) {
