@@ -1,8 +1,8 @@
 package inflight
 
 // ByXID finds records by the XIDs of their Calls. The XIDs of one connection follow each other, so
-// nearly each has a place in a table. The few that share a place are in a map. The zero value has no
-// records. The owner's lock guards it.
+// nearly each has a place in a table. The few that share a place are in a map. The zero value is
+// empty. The owner's lock guards it.
 type ByXID[T any] struct {
 	places []place[T] // a power of two, or none
 	others map[uint32]*T
@@ -38,7 +38,7 @@ func (b *ByXID[T]) Get(xid uint32) *T {
 	return b.others[xid]
 }
 
-// Put adds the record of an XID that has none.
+// Put adds the record of an XID that is not there.
 func (b *ByXID[T]) Put(xid uint32, record *T) {
 	b.n++
 	if 2*b.n > len(b.places) && len(b.places) < mostPlaces {

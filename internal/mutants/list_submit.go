@@ -90,6 +90,12 @@ var submitMutants = []mutant{
 	{"a submitted call has no deadline", "runtime/oncrpc/rpc/call.go", "		p.call.Deadline = opt.Deadline\n", "", submitTests},
 	{"a deadline stays for the next call", "runtime/oncrpc/rpc/call.go", "p.call.MaxReply, p.call.Deadline = oncrpc.Message{}, nil, nil, 0, time.Time{}", "p.call.MaxReply = oncrpc.Message{}, nil, nil, 0", submitTests},
 
+	{"a Call takes the place of another one", "internal/inflight/byxid.go", "; p.record == nil {\n		*p = place", "; xid&1 == 0 || p.record == nil {\n		*p = place", inflightTests},
+	{"a Call is found by a part of its XID", "internal/inflight/byxid.go", "p.xid == xid && p.record != nil {\n		return", "p.record != nil {\n		return", inflightTests},
+	{"Calls that share a place are lost when the table grows", "internal/inflight/byxid.go", "	for xid, record := range others {\n		b.put(xid, record)", "	for xid := range others {\n		b.put(xid, nil)", inflightTests},
+	{"the table of Calls grows without a limit", "internal/inflight/byxid.go", " && len(b.places) < mostPlaces {", " {", inflightTests},
+	{"Calls that share a place are left out of all", "internal/inflight/byxid.go", "	for _, record := range b.others {\n		f(record)\n	}\n", "", inflightTests},
+	{"a Call that is removed stays in its place", "internal/inflight/byxid.go", "		*p = place[T]{}\n		return\n	}\n	delete", "		return\n	}\n	delete", inflightTests},
 	{"a context that fired while it was idle is not watched again", "internal/inflight/contexts.go", "of.first == nil && ctx.Err() != nil:", "of.first == nil && ctx == nil:", inflightTests},
 	{"every context without records stays registered", "internal/inflight/contexts.go", "		c.drop(c.idle)\n		c.idle = of\n", "		c.idle = of\n", inflightTests},
 	{"a context in use counts as idle", "internal/inflight/contexts.go", "	if c.idle == of {\n		c.idle = nil\n	}\n", "", inflightTests},
