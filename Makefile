@@ -25,7 +25,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help quick generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-race test-all test-stall test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
+.PHONY: help quick generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-race test-all test-stall test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-depths bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -255,6 +255,9 @@ bench-verbs: ## compare verbs providers with TCP and with hand-written RPC over 
 
 bench-transport: bench-code ## compare RPC over rdmaio with framed TCP, net/rpc and gRPC
 	cd bench && $(GO) run ./cmd/transportbench
+
+bench-depths: bench-code ## measure small calls with 1 to 1,024 in flight, and draw docs/img/depths.svg
+	cd bench && $(GO) run ./cmd/transportbench -depths ../docs/img/depths.svg
 
 bench-nfs: ## compare the NFS server and client of module nfs with go-nfs and go-nfs-client
 	cd bench && $(GO) run ./cmd/nfsbench

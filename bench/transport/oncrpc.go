@@ -9,7 +9,7 @@ import (
 )
 
 // tcpConfig is the Config of connections of runtime/oncrpc/tcp. Handlers here never wait.
-var tcpConfig = tcp.Config{NonBlocking: true, MaxRequests: deep}
+var tcpConfig = tcp.Config{NonBlocking: true, MaxRequests: deepest, MaxCalls: deepest}
 
 // dialTCP connects over runtime/oncrpc/tcp, and checks that data arrives unchanged.
 func dialTCP(ctx context.Context, addr, op string, s bench.Shape) (*client, error) {

@@ -20,11 +20,17 @@ import (
 // default. With the other loads, they would cost cache, and with idle connections memory.
 const deep = 256
 
+// deepest is the credits of its third listener, and the largest of Options.Depths.
+const deepest = 1024
+
 // config returns the Config of a connection for a number of concurrent calls. Handlers here never
 // wait.
 func config(depth int) *rdmaio.Config {
 	cfg := &rdmaio.Config{NonBlocking: true}
-	if depth > 32 {
+	switch {
+	case depth > deep:
+		cfg.Credits = deepest
+	case depth > 32:
 		cfg.Credits = deep
 	}
 	return cfg

@@ -47,7 +47,7 @@ func Serve(in io.Reader, out io.Writer) error {
 		if err != nil {
 			return err
 		}
-		for _, depth := range []int{1, deep} {
+		for _, depth := range []int{1, deep, deepest} {
 			s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, p.config(depth))
 			if err != nil {
 				return err
@@ -60,8 +60,11 @@ func Serve(in io.Reader, out io.Writer) error {
 
 // listener returns the name of a provider's listener for a load.
 func listener(provider string, depth int) string {
-	if depth <= 32 {
+	switch {
+	case depth <= 32:
 		return provider
+	case depth <= deep:
+		return provider + "-deep"
 	}
-	return provider + "-deep"
+	return provider + "-deepest"
 }

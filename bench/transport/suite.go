@@ -65,6 +65,19 @@ type Options struct {
 	Rounds int
 	Slice  time.Duration  // of each row in each round
 	Match  *regexp.Regexp // rows to measure, by Result.String; nil: all
+	Depths []int          // of small calls, up to 1,024, instead of the usual loads; nil: those
+}
+
+// small returns the loads of small calls.
+func (o *Options) small() []bench.Shape {
+	if o.Depths == nil {
+		return calls
+	}
+	var shapes []bench.Shape
+	for _, depth := range o.Depths {
+		shapes = append(shapes, bench.Shape{Size: argumentBytes, Depth: depth})
+	}
+	return shapes
 }
 
 // suite holds all cases of a comparison.
@@ -188,7 +201,7 @@ var (
 // add adds a case if Options.Match selects it. dial connects, and returns the Run.
 func (s *suite) add(name, op string, shape bench.Shape, dial func() (*watched, io.Closer, error)) error {
 	r := Result{Name: name, Op: op, Shape: shape}
-	if s.Match != nil && !s.Match.MatchString(r.String()) {
+	if s.Match != nil && !s.Match.MatchString(r.String()) || s.Depths != nil && !slices.Contains(s.small(), shape) {
 		return nil
 	}
 	w, c, err := dial()
@@ -258,18 +271,18 @@ func (s *suite) openTCP() error {
 	return errors.Join(
 		s.each(bench.TCP, callOnly, calls[:1], plain),
 		s.each(bench.TCP, writeOnly, bulk, plain),
-		s.each(bench.Framed, callOnly, calls, framed(bench.Framed)),
-		s.each(bench.FramedAsync, callOnly, calls, func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		s.each(bench.Framed, callOnly, s.small(), framed(bench.Framed)),
+		s.each(bench.FramedAsync, callOnly, s.small(), func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
 			c, err := bench.DialFramedAsync(addr, shape)
 			if err != nil {
 				return nil, nil, err
 			}
 			return &watched{run: c.Run, load: c}, c, nil
 		}),
-		s.each(bench.FramedGo, callOnly, calls, framed(bench.FramedGo)),
+		s.each(bench.FramedGo, callOnly, s.small(), framed(bench.FramedGo)),
 		s.each(bench.Framed, writeOnly, bulk, framed(bench.Framed)),
 		s.each(bench.Segments, writeOnly, bulk, framed(bench.Segments)),
-		s.each(bench.Floor, callOnly, calls, floor), s.each(bench.Floor, bothWays, bulk, floor),
+		s.each(bench.Floor, callOnly, s.small(), floor), s.each(bench.Floor, bothWays, bulk, floor),
 	)
 }
 
@@ -283,8 +296,8 @@ func (s *suite) openPeers() error {
 		return calling(shape.Depth, call), c, err
 	}
 	return errors.Join(
-		s.each(NetRPC, callOnly, calls, netrpc), s.each(NetRPC, writeOnly, bulk, netrpc),
-		s.each(GRPC, callOnly, calls, grpc), s.each(GRPC, writeOnly, bulk, grpc),
+		s.each(NetRPC, callOnly, s.small(), netrpc), s.each(NetRPC, writeOnly, bulk, netrpc),
+		s.each(GRPC, callOnly, s.small(), grpc), s.each(GRPC, writeOnly, bulk, grpc),
 	)
 }
 
@@ -309,23 +322,23 @@ func (s *suite) openONCRPC() error {
 		return calling(shape.Depth, call), c, err
 	}
 	return errors.Join(
-		s.each(ONCRPC, callOnly, calls, dial), s.each(ONCRPC, bothWays, bulk, dial),
-		s.each(ONCRPCAsync, callOnly, calls, func(op string, shape bench.Shape) (*watched, io.Closer, error) {
+		s.each(ONCRPC, callOnly, s.small(), dial), s.each(ONCRPC, bothWays, bulk, dial),
+		s.each(ONCRPCAsync, callOnly, s.small(), func(op string, shape bench.Shape) (*watched, io.Closer, error) {
 			c, err := dialTCP(s.ctx, addr, op, shape)
 			if err != nil {
 				return nil, nil, err
 			}
 			return submitting(shape.Depth, c.starter()), c, nil
 		}),
-		s.each(TCPStubs, callOnly, calls, stubs),
-		s.each(TCPStubsAsync, callOnly, calls, func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		s.each(TCPStubs, callOnly, s.small(), stubs),
+		s.each(TCPStubsAsync, callOnly, s.small(), func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
 			c, err := dialTCPStubs(s.ctx, addr, shape)
 			if err != nil {
 				return nil, nil, err
 			}
 			return submitting(shape.Depth, c.starter(shape.Depth)), c, nil
 		}),
-		s.each(GoNFS, callOnly, calls, gonfs),
+		s.each(GoNFS, callOnly, s.small(), gonfs),
 	)
 }
 
@@ -361,7 +374,7 @@ func (s *suite) openProvider(p provider) error {
 		}
 		return submitting(shape.Depth, c.starter()), c, nil
 	}
-	err = errors.Join(s.each(p.name, callOnly, calls, dial), s.each(p.name, bothWays, bulk, dial))
+	err = errors.Join(s.each(p.name, callOnly, s.small(), dial), s.each(p.name, bothWays, bulk, dial))
 	if p.name != RDMATCP || err != nil {
 		return err
 	}
@@ -380,7 +393,7 @@ func (s *suite) openProvider(p provider) error {
 		return calling(shape.Depth, c.call), c, nil
 	}
 	return errors.Join(
-		s.each(RDMATCPAsync, callOnly, calls, async), s.each(Stubs, callOnly, calls, stubs),
+		s.each(RDMATCPAsync, callOnly, s.small(), async), s.each(Stubs, callOnly, s.small(), stubs),
 		s.each(RDMATCP, callOnly, many[1:], dial), s.each(Several, callOnly, many, several),
 	)
 }
@@ -398,7 +411,7 @@ func (s *suite) openMem() error {
 	}
 	s.closes = append(s.closes, there.Close, here.Close)
 	h := newHandler()
-	for _, depth := range []int{1, deep} {
+	for _, depth := range []int{1, deep, deepest} {
 		srv, err := rdmaio.Listen(s.ctx, there, listener(Mem, depth), h, config(depth))
 		if err != nil {
 			return err
@@ -424,7 +437,7 @@ func (s *suite) openMem() error {
 		return calling(shape.Depth, func(int) error { copy(to, from); return nil }), nil, nil
 	}
 	return errors.Join(
-		s.each(Mem, callOnly, calls, dial), s.each(MemAsync, callOnly, calls, async),
+		s.each(Mem, callOnly, s.small(), dial), s.each(MemAsync, callOnly, s.small(), async),
 		s.each(Mem, bothWays, bulk, dial),
 		s.each(Copy, writeOnly, []bench.Shape{bulk[2]}, once),
 	)

@@ -3,7 +3,7 @@
 // prints ratios with their targets.
 //
 //	go run ./cmd/transportbench [-short] [-rounds n] [-slice time] [-match regexp] [-json]
-//		[-history file]
+//		[-history file] [-depths file]
 //
 // Figures are medians of the rounds. Times depend on the machine and its load; the ratios are the
 // result. No figure makes it fail: exit status 1 means that something could not be measured, 2 a
@@ -28,6 +28,7 @@ type options struct {
 	json    bool
 	history string
 	commit  string
+	depths  string
 }
 
 func main() {
@@ -50,6 +51,7 @@ func main() {
 	flag.BoolVar(&o.json, "json", false, "print JSON")
 	flag.StringVar(&o.commit, "commit", "", "the `name` of the commit in the history; empty: that of the folder")
 	flag.StringVar(&o.history, "history", "", "append the commit, the date, the load and the targets to this `file`")
+	flag.StringVar(&o.depths, "depths", "", "measure small calls with 1 to 1,024 in flight, and draw their times to this `file` (SVG)")
 	flag.Parse()
 	if short {
 		o.Rounds, o.Slice = 5, 5*time.Millisecond
@@ -65,9 +67,20 @@ func main() {
 }
 
 func run(stdout io.Writer, o options) error {
+	if o.depths != "" {
+		o.Depths = depths
+		if o.Match == nil {
+			o.Match = drawn()
+		}
+	}
 	results, err := transport.Compare(o.Options)
 	if err != nil {
 		return err
+	}
+	if o.depths != "" {
+		if err := writePicture(o.depths, results); err != nil {
+			return err
+		}
 	}
 	var idle *transport.Idle
 	if o.Match == nil {
