@@ -222,4 +222,7 @@
 // goroutine that received the Call and must not block. A server has one goroutine that accepts
 // connections, one that frees memory of idle ones, and one for each connection. Conn.Close and
 // Server.Close wait for all of these. Server.Shutdown lets handlers answer their Calls first.
+//
+// A Call that is submitted (Conn.Submit) needs no goroutine to wait for a credit and its reply. Its
+// done function runs on a goroutine of the connection, which does nothing else then.
 package rdmaio

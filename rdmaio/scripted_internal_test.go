@@ -52,6 +52,15 @@ func (s *script) take() []engine.Event {
 // peer, and ends with the test.
 func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttributes) (*Conn, *script) {
 	t.Helper()
+	s := new(script)
+	c := connWith(t, s, version, attributes)
+	s.take()
+	return c, s
+}
+
+// connWith returns such a connection with any engine.
+func connWith(t *testing.T, e driver.Engine, version uint32, attributes *verbs.DeviceAttributes) *Conn {
+	t.Helper()
 	dev, err := mem.New(nil).Open("device", attributes)
 	if err != nil {
 		t.Fatal(err)
@@ -69,9 +78,7 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 		t.Fatal(err)
 	}
 	c.qp = c.driver.QP()
-	s := new(script)
-	c.driver.Start(s)
-	s.take()
+	c.driver.Start(e)
 	t.Cleanup(func() {
 		c.driver.Stop()
 		if err := c.free(); err != nil {
@@ -81,7 +88,7 @@ func scriptedConn(t *testing.T, version uint32, attributes *verbs.DeviceAttribut
 			t.Error(err)
 		}
 	})
-	return c, s
+	return c
 }
 
 // termsOf returns terms of a version that is known.

@@ -109,8 +109,7 @@ func (c *submitter) complete() {
 	l := &c.slots
 	l.mu.Lock()
 	for _, s := range c.answers {
-		s.submit.state = over
-		l.forget(s) // so that nothing gives it up any more
+		s.submit.state = over // so that nothing gives it up any more
 	}
 	l.mu.Unlock()
 	for _, s := range c.answers {
