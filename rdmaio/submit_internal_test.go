@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -77,6 +78,8 @@ func newSubmits(t *testing.T) *submits {
 	b.c = connWith(t, b.p, 1, nil)
 	b.c.set.calls, b.c.set.NoCancel = 2, true
 	b.c.set.Logger = slog.New(slog.DiscardHandler)
+	b.c.set.faults = b.c.set.Logger
+	b.c.remote.Store(new(string))
 	terms := *b.c.agreed.Load()
 	terms.Send, terms.Recv = 4096, 4096
 	b.c.agreed.Store(&terms)
@@ -214,6 +217,35 @@ func TestSubmittedCallIsGivenUp(t *testing.T) {
 	})
 }
 
+// The provider handles the replies of submitted Calls by itself: no caller does.
+func TestSubmittedCallIsNotLone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSubmits(t)
+		p := new(progresser)
+		b.c.caller.lone.qp = p
+		b.submit(t.Context(), 0, 1)
+		if !slices.Equal(p.calls, []string{"Resume"}) {
+			t.Errorf("%q", p.calls)
+		}
+		blocked := make(chan error, 1)
+		go func() {
+			_, err := b.c.Call(t.Context(), callWith(2))
+			blocked <- err
+		}()
+		synctest.Wait()
+		if !slices.Equal(p.calls, []string{"Resume", "Resume"}) {
+			t.Errorf("%q with a second Call", p.calls)
+		}
+		b.answer(2)
+		if err := <-blocked; err != nil {
+			t.Error(err)
+		}
+		if n := b.c.caller.lone.calls.Load(); n != 0 {
+			t.Errorf("%d Calls count as in progress", n)
+		}
+	})
+}
+
 // A Call that is given up while a goroutine prepares it is not sent.
 func TestSubmittedCallIsGivenUpWhileItIsPrepared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -233,6 +265,40 @@ func TestSubmittedCallIsGivenUpWhileItIsPrepared(t *testing.T) {
 		b.sent()
 		b.ended(context.Canceled, false, 1)
 		b.unused()
+	})
+}
+
+// The events of a submitted Call say how long it has waited, for its place or in vain, and come
+// before its function runs.
+func TestEventsOfASubmittedCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSubmits(t)
+		b.c.start = time.Now()
+		waits, begun := map[uint32]time.Duration{}, map[uint32]bool{}
+		b.c.set.Events = func(e Event) {
+			switch e := e.(type) {
+			case *CallStart:
+				begun[e.XID] = true
+			case *CallEnd:
+				if !begun[e.XID] || len(b.ends[e.XID]) > 0 || (e.Reply == nil) != (e.Err != nil) {
+					t.Errorf("%+v", e)
+				}
+				waits[e.XID] = e.Waited
+			}
+		}
+		b.submit(t.Context(), 0, 1, 2, 3)
+		b.submit(t.Context(), 3*time.Second, 4)
+		time.Sleep(2 * time.Second)
+		b.answer(1)
+		time.Sleep(2 * time.Second)
+		b.answer(2)
+		b.ended(nil, false, 1, 2, 3)
+		b.ended(context.DeadlineExceeded, false, 4)
+		for xid, want := range []time.Duration{1: 0, 2: 0, 3: 2 * time.Second, 4: 3 * time.Second} {
+			if waits[uint32(xid)] != want {
+				t.Errorf("Call %d has waited %v, want %v", xid, waits[uint32(xid)], want)
+			}
+		}
 	})
 }
 
@@ -278,6 +344,59 @@ func TestSubmittedCallsEndWithTheConnection(t *testing.T) {
 		if _, err := b.c.Call(t.Context(), callWith(8)); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
+		b.unused()
+	})
+}
+
+// A function that exits its goroutine closes the connection. The functions of other Calls run, each
+// once.
+func TestFunctionOfASubmittedCallExits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSubmits(t)
+		ran := 0
+		if err := b.c.Submit(t.Context(), callWith(1), func(*Reply, error) {
+			ran++
+			runtime.Goexit()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		b.submit(t.Context(), 0, 2, 3)
+		b.answer(2)
+		b.ended(nil, false, 2)
+		b.ended(oncrpc.ErrPanic, true, 3)
+		if ran != 1 {
+			t.Errorf("a function ran %d times", ran)
+		}
+		b.unused()
+	})
+}
+
+// A Call waits for the version of an accepted connection, and is given up at its deadline or with
+// its context.
+func TestSubmittedCallWaitsForTheVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newSubmits(t)
+		b.c.agreed.settled = make(chan struct{})
+		known := b.c.agreed.Load()
+		unknown := *known
+		unknown.known = false
+		b.c.agreed.Store(&unknown)
+		b.submit(t.Context(), time.Second, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		b.submit(ctx, 0, 2)
+		time.Sleep(2 * time.Second)
+		cancel()
+		synctest.Wait()
+		b.ended(context.DeadlineExceeded, false, 1)
+		b.ended(context.Canceled, false, 2)
+		b.submit(t.Context(), 0, 3)
+		b.sent()
+		b.c.agreed.Store(known)
+		close(b.c.agreed.settled)
+		synctest.Wait()
+		b.sent(3)
+		b.answer(1)
+		b.ended(nil, false, 3)
 		b.unused()
 	})
 }

@@ -1,6 +1,9 @@
 package main
 
-var rdmaSubmitTests = []string{"rdmaio", testFolders + "client"}
+var (
+	rdmaSubmitTests = []string{"rdmaio", testFolders + "client"}
+	rdmaKeysTests   = []string{testFolders + "keys", testFolders + "memory"}
+)
 
 // rdmaSubmitMutants are in calls over RDMA that need no goroutine: their records, places and ends,
 // and the goroutine that runs done functions.
@@ -25,10 +28,10 @@ var rdmaSubmitMutants = []mutant{
 	{"a submitted Call does not make the provider read", "rdmaio/submit.go", "	c.lone.resume()\n", "", rdmaSubmitTests},
 	{"a submitted Call counts for lone callers when it is over", "rdmaio/submit.go", "		c.lone.end()\n", "", rdmaSubmitTests},
 	{"a refused shape is the end of a submitted Call", "rdmaio/submit.go", "; refused {\n", "; refused && false {\n", rdmaSubmitTests},
-	{"the runner waits for a revocation", "rdmaio/call.go", "	if c.pool.Revokes() {\n		return false, nil\n	}\n", "	if c.pool.Revokes() {\n		return true, c.conclude(s)\n	}\n", rdmaSubmitTests},
-	{"a failed invalidation is tried again", "rdmaio/call.go", "		err := s.unended\n", "		err := error(nil)\n", rdmaSubmitTests},
-	{"an ended key is invalidated again", "rdmaio/call.go", "			s.regions = slices.Delete(s.regions, 0, i)\n", "", rdmaSubmitTests},
-	{"a submitted Call waits for memory where it is prepared", "rdmaio/replymemory.go", "		if o.now {\n			c.offered.replies.leave(w)\n			return errWaits\n		}\n", "", rdmaSubmitTests},
+	{"the runner waits for a revocation", "rdmaio/call.go", "	if c.pool.Revokes() {\n		return false, nil\n	}\n", "	if c.pool.Revokes() {\n		return true, c.conclude(s)\n	}\n", rdmaKeysTests},
+	{"a failed invalidation is tried again", "rdmaio/call.go", "		err := s.unended\n", "		err := error(nil)\n", rdmaKeysTests},
+	{"an ended key is invalidated again", "rdmaio/call.go", "			s.regions = slices.Delete(s.regions, 0, i)\n", "", rdmaKeysTests},
+	{"a submitted Call waits for memory where it is prepared", "rdmaio/replymemory.go", "		if o.now {\n			c.offered.replies.leave(w)\n			return errWaits\n		}\n", "", rdmaKeysTests},
 	{"a Call is prepared before the version is known", "rdmaio/submit.go", "!o.terms.known || ", "", rdmaSubmitTests},
 	{"the goroutine of a Call has no deadline", "rdmaio/submit.go", "	if at := s.rpc.Deadline; !at.IsZero() {\n		var", "	if at := s.rpc.Deadline; false {\n		var", rdmaSubmitTests},
 	{"a function that exits loses the others", "rdmaio/submit.go", "			c.ran++\n			c.run(&e)\n", "			c.run(&e)\n			c.ran++\n", rdmaSubmitTests},

@@ -18,6 +18,7 @@ import (
 )
 
 // stubborn is a device whose keys, once given to a peer, stay valid until the connection is closed.
+// fired counts attempts to invalidate them. One that makes it 0 succeeds.
 type stubborn struct {
 	verbs.Device
 	fired *int
@@ -49,7 +50,9 @@ func (p stubbornPD) RegisterMemory(buf []byte, access verbs.Access) (verbs.Memor
 }
 
 func (m stubbornMR) Invalidate() error {
-	*m.fired++
+	if *m.fired++; *m.fired == 0 {
+		return m.MemoryRegion.Invalidate()
+	}
 	return errStubborn
 }
 
@@ -57,17 +60,22 @@ func (m stubbornMR) Invalidate() error {
 // its memory back, and reports that although the reply came.
 func TestFailedInvalidationEndsTheConnection(t *testing.T) {
 	for form, do := range rpctest.Forms {
-		t.Run(form, func(t *testing.T) { failedInvalidation(t, do) })
+		t.Run(form, func(t *testing.T) { failedInvalidation(t, do, 1) })
+		t.Run(form+", the second key", func(t *testing.T) { failedInvalidation(t, do, 2) })
 	}
 }
 
-func failedInvalidation(t *testing.T, do rpctest.Form) {
+func failedInvalidation(t *testing.T, do rpctest.Form, keys int) {
 	w := rdmaiotest.New(t)
 	w.Serve(&rpctest.File{T: t, Data: rdmaiotest.Pattern(5000, 1)}, nil)
-	fired := 0
+	fired := 1 - keys
 	w.Client = stubborn{w.Client, &fired}
 	c := w.Dial(&rdmaio.Config{RemoteInvalidate: -1}) // or the server would do it
-	_, err := do(c, context.Background(), rpctest.ReadCall(1, 0, make([]byte, 5000)))
+	call := rpctest.ReadCall(1, 0, make([]byte, 5000))
+	if keys > 1 {
+		call.Results = append(call.Results, make([]byte, 5000))
+	}
+	_, err := do(c, context.Background(), call)
 	var ce *rdmaio.CallError
 	if !errors.Is(err, errStubborn) || !errors.As(err, &ce) || !ce.MayHaveRun {
 		t.Errorf("Call: %v", err)
@@ -85,7 +93,7 @@ func failedInvalidation(t *testing.T, do rpctest.Form) {
 			t.Fatal("the queue pair was not disconnected")
 		}
 	}
-	if st := c.Stats(); st.Regions != 0 {
+	if st := c.Stats(); st.Regions != keys-1 { // the one whose key was invalidated is kept
 		t.Errorf("%+v", st)
 	}
 }
