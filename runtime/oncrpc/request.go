@@ -78,6 +78,21 @@ func NonBlocking(h Handler, program, version, procedure uint32) bool {
 	return ok && n.NonBlocking(program, version, procedure)
 }
 
+// Forgetter is implemented by a Handler that keeps no Request. A carrier then uses the memory of
+// the Request for a later Call, which saves an allocation for each.
+type Forgetter interface {
+	// ForgetsRequests states that no code of the Handler uses a Request after the done function of
+	// its answer has run, except that ServeRPC may still be running: not even for a second answer.
+	// It is asked once for each connection.
+	ForgetsRequests() bool
+}
+
+// ForgetsRequests returns what a Handler says of its Requests, or false if it is not a Forgetter.
+func ForgetsRequests(h Handler) bool {
+	f, ok := h.(Forgetter)
+	return ok && f.ForgetsRequests()
+}
+
 // HandlerFunc adapts a function to a Handler.
 type HandlerFunc func(*Request)
 

@@ -193,6 +193,12 @@ func (h *Handler) NonBlocking(program, version, procedure uint32) bool {
 	return false // a Handler that embeds this one may serve it
 }
 
+// ForgetsRequests implements oncrpc.Forgetter: a call's memory is used again after its answer. A
+// HandlerConfig.Next must do so, too.
+func (h *Handler) ForgetsRequests() bool {
+	return h.cfg.Next == nil || oncrpc.ForgetsRequests(h.cfg.Next)
+}
+
 // IsNull implements oncrpc.NullKnower: procedure 0 is the null procedure if NewService added it.
 // For programs that no Service serves it asks HandlerConfig.Next.
 func (h *Handler) IsNull(program, version uint32) bool {

@@ -119,7 +119,7 @@ func newConn(nc net.Conn, set *settings, accepted bool, h oncrpc.Handler, with *
 	deadpeer.Watch(nc, set.PeerTimeout)
 	c := &Conn{
 		set: set, shared: with,
-		serving: serving{handler: h}, security: security{secured: hasTLS(nc)},
+		serving: serving{handler: h, reuses: oncrpc.ForgetsRequests(h)}, security: security{secured: hasTLS(nc)},
 		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted,
 		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
 	}

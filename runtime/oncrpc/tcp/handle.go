@@ -7,6 +7,7 @@ import "github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 func (r *request) Serve(h oncrpc.Handler) {
 	c := r.conn
 	r.handler = h
+	r.users.Add(1)
 	if c.set.NonBlocking {
 		r.handle(!c.called()) // the connection must read while it is called
 		return
@@ -24,15 +25,21 @@ func (r *request) run() {
 	if r.conn.awaitRoom() {
 		r.handle(true)
 	} else {
-		r.drop()
+		r.abandon()
 	}
+}
+
+// abandon drops a Request whose handler does not run.
+func (r *request) abandon() {
+	r.drop()
+	r.leave()
 }
 
 // drop drops a Request by way of all Responders.
 func (r *request) drop() { r.Request.Drop(nil) }
 
 // dropWaiting drops the Requests that wait for a place. The connection is closed.
-func (s *serving) dropWaiting() { s.conn.shared.places.RemoveAll(&s.waiting, (*request).drop) }
+func (s *serving) dropWaiting() { s.conn.shared.places.RemoveAll(&s.waiting, (*request).abandon) }
 
 // handle runs the handler, with wait when there is memory for its reply. If it panics, also as an
 // oncrpc.Bounder, or calls runtime.Goexit before it has answered, handle closes the connection.
@@ -43,6 +50,7 @@ func (r *request) handle(wait bool) {
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
 	defer func() {
 		if returned {
+			r.leave()
 			return
 		}
 		v := recover()

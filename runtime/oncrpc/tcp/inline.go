@@ -50,8 +50,10 @@ func (s *serving) serveHere(r *request) (ran bool, err error) {
 	r.handler = h
 	r.here = c.inline.Begin(prog, vers, proc)
 	run := r.here
+	r.users.Add(1)
 	h.ServeRPC(&r.Request)
 	returned = true
+	r.leave()
 	if !c.inline.End(run) {
 		return true, errReplaced
 	}

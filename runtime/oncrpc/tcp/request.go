@@ -17,6 +17,7 @@ import (
 type request struct {
 	oncrpc.Request
 	conn     *Conn
+	users    atomic.Int32   // that have not called leave: handlers, and the answer
 	handler  oncrpc.Handler // while it waits for a place, or runs at one
 	out      message
 	memory   *[]byte // of Message
@@ -61,7 +62,9 @@ func (c *Conn) accept(xid uint32, answer []byte) error {
 		c.forget()
 		return err
 	}
-	r := &request{conn: c, memory: c.record, ticket: c.reserved.share.Ticket(c.reserved.bytes), xid: xid}
+	r := c.newRequest()
+	r.conn, r.memory, r.ticket, r.xid = c, c.record, c.reserved.share.Ticket(c.reserved.bytes), xid
+	r.users.Store(1)
 	r.out.request, r.Responder, r.Message = r, r, *c.record
 	c.record = memories.Get().(*[]byte)
 	c.reserved.pass()
@@ -79,6 +82,30 @@ func (c *Conn) accept(xid uint32, answer []byte) error {
 	}
 	r.Serve(c.handler)
 	return nil
+}
+
+// requests has memory of Requests.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
+// newRequest returns the memory of a Request.
+func (s *serving) newRequest() *request {
+	if s.reuses {
+		return requests.Get().(*request)
+	}
+	return new(request)
+}
+
+// leave is called at the end of each use of a Request: its handler has returned, or its answer is
+// written. After the last one the memory is used again, if the handler keeps no Requests:
+//
+//	accept ── users 1 ──┬── a handler begins: +1 ── it returns: leave ──┐
+//	                    │        └─ it panics, or exits: no leave       ├──> 0: requests
+//	                    └── release: leave ─────────────────────────────┘
+func (r *request) leave() {
+	if r.users.Add(-1) == 0 && r.conn.reuses {
+		*r = request{}
+		requests.Put(r)
+	}
 }
 
 // refusalOf returns the reply to a Call that is refused.
@@ -103,6 +130,7 @@ func unavailable(call []byte) *oncrpc.ReplyError {
 type serving struct {
 	conn     *Conn
 	handler  oncrpc.Handler
+	reuses   bool                     // the handler keeps no Requests
 	waiting  admission.Queue[request] // for places of the server
 	inline   admission.Inline         // handlers on the goroutine that reads
 	draining bool                     // no further Request is admitted
@@ -276,6 +304,7 @@ func (r *request) release(err error) {
 	} else {
 		keep(*memory)
 	}
+	defer r.leave()
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
 	if err != nil {
 		r.ticket.Waste()
