@@ -52,7 +52,7 @@ type answer struct {
 }
 
 func newHandler() *handler {
-	h := &handler{data: bench.Pattern(16 << 20), stubs: newStubs()}
+	h := &handler{data: bench.Pattern(16 << 20), stubs: newStubs(false)}
 	h.answers.New = func() any {
 		a := new(answer)
 		binary.BigEndian.PutUint32(a.buf[4:], 1) // a Reply; accepted and successful are zeros

@@ -42,6 +42,13 @@ func Serve(in io.Reader, out io.Writer) error {
 		return err
 	}
 	addrs[ONCRPC] = records.Addr()
+	for name, marked := range map[string]bool{TCPMarked: true, TCPGoroutines: false} {
+		s, err := tcp.Listen(context.Background(), "127.0.0.1:0", newStubs(marked), &tcp.Config{MaxRequests: deep})
+		if err != nil {
+			return err
+		}
+		addrs[name] = s.Addr()
+	}
 	for _, p := range networked() {
 		dev, err := p.open()
 		if err != nil {

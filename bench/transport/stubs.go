@@ -16,13 +16,17 @@ import (
 // echoV1 is the program that goes through generated code and oncrpc/rpc on both sides.
 var echoV1 = oncrpc.Program{Number: echo.Program, Version: echo.Version1}
 
-// newStubs returns a handler of that program.
-func newStubs() rdmaio.Handler {
+// newStubs returns a handler of that program. If marked, its procedure never blocks.
+func newStubs(marked bool) rdmaio.Handler {
 	svc := rpc.NewService(echoV1)
 	rpc.Handle(svc, echo.ProcEcho, func(_ *rpc.Request, args, res *echo.Message) error {
 		res.Data = args.Data
 		return nil
 	})
+	svc.MaxReply(4 * argumentBytes)
+	if marked {
+		svc.NonBlocking(echo.ProcEcho)
+	}
 	return rpc.NewHandler(nil, svc)
 }
 

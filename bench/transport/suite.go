@@ -29,6 +29,8 @@ const (
 	ONCRPCAsync   = "oncrpc/tcp/async"
 	TCPStubs      = "stubs/tcp"
 	TCPStubsAsync = "stubs/tcp/async"
+	TCPMarked     = "stubs/tcp/async/marked"
+	TCPGoroutines = "stubs/tcp/async/goroutines"
 	Mem           = "mem"
 	MemAsync      = "mem/async"
 	NetRPC        = "net/rpc"
@@ -317,6 +319,15 @@ func (s *suite) openONCRPC() error {
 		}
 		return calling(shape.Depth, c.call), c, nil
 	}
+	submitStubs := func(server string) func(string, bench.Shape) (*watched, io.Closer, error) {
+		return func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+			c, err := dialTCPStubs(s.ctx, s.server.Addrs[server], shape)
+			if err != nil {
+				return nil, nil, err
+			}
+			return submitting(shape.Depth, c.starter(shape.Depth)), c, nil
+		}
+	}
 	gonfs := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
 		call, c, err := dialGoNFS(addr, shape)
 		return calling(shape.Depth, call), c, err
@@ -331,13 +342,9 @@ func (s *suite) openONCRPC() error {
 			return submitting(shape.Depth, c.starter()), c, nil
 		}),
 		s.each(TCPStubs, callOnly, s.small(), stubs),
-		s.each(TCPStubsAsync, callOnly, s.small(), func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
-			c, err := dialTCPStubs(s.ctx, addr, shape)
-			if err != nil {
-				return nil, nil, err
-			}
-			return submitting(shape.Depth, c.starter(shape.Depth)), c, nil
-		}),
+		s.each(TCPStubsAsync, callOnly, s.small(), submitStubs(ONCRPC)),
+		s.each(TCPMarked, callOnly, s.small(), submitStubs(TCPMarked)),
+		s.each(TCPGoroutines, callOnly, s.small(), submitStubs(TCPGoroutines)),
 		s.each(GoNFS, callOnly, s.small(), gonfs),
 	)
 }
