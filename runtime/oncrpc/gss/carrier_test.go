@@ -95,6 +95,10 @@ var (
 // withoutCred removes the credential of calls, because the suite takes it to be AUTH_NONE.
 type withoutCred struct{ next oncrpc.Handler }
 
+func (h withoutCred) NonBlocking(program, version, procedure uint32) bool {
+	return oncrpc.NonBlocking(h.next, program, version, procedure)
+}
+
 func (h withoutCred) ServeRPC(r *oncrpc.Request) {
 	const more = 20 + 16 // the body of the credential
 	message := r.Message[more:]
@@ -105,6 +109,22 @@ func (h withoutCred) ServeRPC(r *oncrpc.Request) {
 		r.Placed[i].Position -= more
 	}
 	h.next.ServeRPC(r)
+}
+
+// Marked procedures run where their Calls are read, with each protection.
+func TestSecuredProceduresRunOnTheReader(t *testing.T) {
+	for _, service := range services {
+		carriertest.RunHere(t, func(t *testing.T, server, _ oncrpc.Handler) carriertest.Conn {
+			realm := gsstest.NewRealm(2)
+			conn := overTCP(t, gss.NewHandler(withoutCred{server}, realm.Acceptor(), nil), nil)
+			c, err := gss.NewCarrier(conn, realm.Initiator("alice", "server"), &gss.CarrierConfig{Service: service})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = c.Close(context.Background()) })
+			return carrierConn{c, conn, conn.Close}
+		})
+	}
 }
 
 // A carrier with RPCSEC_GSS is a carrier like all others, with each service over each of them.

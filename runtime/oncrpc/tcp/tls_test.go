@@ -97,6 +97,15 @@ func TestCarrierTLS(t *testing.T) {
 	})
 }
 
+// Marked procedures run on the goroutine that reads TLS, too.
+func TestMarkedProceduresOverTLS(t *testing.T) {
+	a := tlstest.NewAuthority(t)
+	carriertest.RunHere(t, func(t *testing.T, server, _ oncrpc.Handler) carriertest.Conn {
+		cfg := secured(a, tcp.TLSRequired)
+		return dial(t, listen(t, server, cfg).Addr(), cfg)
+	})
+}
+
 // A *tls.Conn can be given to NewConn and ServeConn. A Call that is cancelled while it is written
 // does not close the connection.
 func TestCarrierTLSStream(t *testing.T) {
