@@ -110,30 +110,26 @@ func (i *Inline) watch() {
 
 // look is called by the timer.
 func (i *Inline) look() {
-	i.mu.Lock()
+	// Before state: a handler that begins now is seen, or starts the timer.
+	i.watched.Store(false)
 	now := i.state.Load()
+	i.mu.Lock()
 	before := i.seen
 	i.seen = now
 	i.mu.Unlock()
-	if now != before {
-		i.watch()
-		return
-	}
-	if now&stateRuns != 0 {
+	again := now != before
+	if !again && now&stateRuns != 0 {
 		number := i.number.Load()
 		program, version, procedure := uint32(number>>32), i.version.Load(), uint32(number)
-		if i.state.Load() != now {
-			i.watch()
-			return
+		if again = i.state.Load() != now; !again {
+			if i.Blockers.add(program, version, procedure) {
+				i.Warn(program, version, procedure)
+			}
+			i.HandOver(Run(now >> stateBits))
 		}
-		if i.Blockers.add(program, version, procedure) {
-			i.Warn(program, version, procedure)
-		}
-		i.HandOver(Run(now >> stateBits))
 	}
-	i.watched.Store(false)
-	if i.state.Load()&^(1<<stateBits-1) != now&^(1<<stateBits-1) && i.watched.CompareAndSwap(false, true) {
-		i.watch() // a handler has begun that saw the timer run
+	if again && i.watched.CompareAndSwap(false, true) {
+		i.watch()
 	}
 }
 

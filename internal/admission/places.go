@@ -30,6 +30,7 @@ type Places[R any] struct {
 	receded list[Queue[R]] // those with Requests
 	queues  int            // that have called Join or Start, and not Leave
 	idle    idle[R]
+	swept   func() // sweep, bound once
 }
 
 // group has the Queues of one source.
@@ -171,7 +172,10 @@ func (p *Places[R]) next(j job[R], w worker[R]) job[R] {
 		p.used--
 	}
 	if w != nil {
-		p.idle.put(w, p.sweep)
+		if p.swept == nil {
+			p.swept = p.sweep
+		}
+		p.idle.put(w, p.swept)
 	}
 	return job[R]{}
 }

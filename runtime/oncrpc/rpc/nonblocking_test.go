@@ -67,3 +67,16 @@ func TestHandlerKnowsMarkedProcedures(t *testing.T) {
 	}()
 	newService(400001).NonBlocking(77)
 }
+
+// A Handler forgets its Requests, unless it passes some on to one that does not say so.
+func TestHandlerForgetsRequests(t *testing.T) {
+	plain := rpc.NewHandler(nil)
+	for _, tt := range []struct {
+		next oncrpc.Handler
+		want bool
+	}{{nil, true}, {plain, true}, {oncrpc.HandlerFunc(plain.ServeRPC), false}} {
+		if got := oncrpc.ForgetsRequests(rpc.NewHandler(&rpc.HandlerConfig{Next: tt.next})); got != tt.want {
+			t.Errorf("before %T: forgets %t, want %t", tt.next, got, tt.want)
+		}
+	}
+}

@@ -110,9 +110,10 @@ func (s *Service) MaxReply(n int, procs ...uint32) {
 // procedure of NewService is marked. A procedure of HandleAsync may be marked if it returns without
 // a wait; it may answer later.
 //
-// A marked procedure that blocks delays other Calls of its connection, for a second or two over
-// TCP: then another goroutine reads, and the carrier logs a warning. From then on the server runs
-// this procedure on separate goroutines. NonBlocking applies to procedures that were added before,
+// A marked procedure that blocks delays later calls for a second or two: over TCP all calls of its
+// connection, over RDMA marked procedures of its connection, and over UDP the whole server. Then
+// the carrier logs a warning, and other goroutines take over. From then on the server runs this
+// procedure on separate goroutines. NonBlocking applies to procedures that were added before,
 // and panics if one was not.
 func (s *Service) NonBlocking(procs ...uint32) {
 	for _, proc := range procs {

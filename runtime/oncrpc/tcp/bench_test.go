@@ -2,6 +2,9 @@ package tcp_test
 
 import (
 	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
@@ -46,6 +49,49 @@ func benchCall(b *testing.B, cfg *tcp.Config) {
 			}
 		})
 	})
+}
+
+// BenchmarkMarked submits small calls, of a procedure that is marked and of one that is not.
+func BenchmarkMarked(b *testing.B) {
+	for _, depth := range []int{1, 32, 256} {
+		for _, marked := range []bool{true, false} {
+			b.Run(fmt.Sprintf("depth=%d/marked=%t", depth, marked), func(b *testing.B) {
+				svc := rpc.NewService(program)
+				rpc.Handle(svc, 1, func(_ *rpc.Request, args, res *oncrpc.Uint32) error {
+					*res = 2 * *args
+					return nil
+				})
+				if marked {
+					svc.NonBlocking(1)
+				}
+				cfg := &tcp.Config{MaxRequests: depth, Logger: quiet}
+				s := listen(b, rpc.NewHandler(nil, svc), cfg)
+				c := rpc.NewClient(dial(b, s.Addr(), cfg), program, nil)
+				b.ReportAllocs()
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				var chains sync.WaitGroup
+				chains.Add(depth)
+				for range depth {
+					args, res := oncrpc.Uint32(21), oncrpc.Uint32(0)
+					var next func(error)
+					next = func(err error) {
+						if err == nil && left.Add(-1) >= 0 {
+							if err = c.Submit(context.Background(), 1, &args, &res, nil, next); err == nil {
+								return
+							}
+						}
+						if err != nil {
+							b.Error(err)
+						}
+						chains.Done()
+					}
+					next(nil)
+				}
+				chains.Wait()
+			})
+		}
+	}
 }
 
 // BenchmarkRead reads 1 MiB at a time.

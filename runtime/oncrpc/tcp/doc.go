@@ -46,11 +46,17 @@
 //
 // # Requests
 //
-// Each Request has a goroutine, unless Config.NonBlocking is set, so that a slow handler holds no
-// other Call; a server runs Config.MaxHandlers goroutines at a time, and one more for each
-// connection. With Config.MaxRequests unanswered, a connection takes no more until one is answered.
-// It still notices the end of the stream: on Linux at once, elsewhere unless the client sent more
-// than 16 KiB ahead.
+// Each Request has a goroutine, so that a slow handler holds no other Call, unless its procedure
+// is marked (oncrpc.NonBlocker) or Config.NonBlocking is set. A marked one runs on the goroutine
+// that reads, if no earlier Request waits for a place and there is memory for its reply at once;
+// after 64 in a row the replies are written and other connections are read. A marked procedure
+// that runs for a second or two is logged once: another goroutine reads from then on, and the
+// procedure has a goroutine for each Call. While it runs, its context is cancelled by Close, and
+// not by the caller or the loss of the connection, which are not read. A server runs
+// Config.MaxHandlers goroutines at a time, and one more for each connection. With
+// Config.MaxRequests unanswered, a connection takes no more until one is answered. It still
+// notices the end of the stream: on Linux at once, elsewhere unless the client sent more than 16
+// KiB ahead.
 //
 // A client may close its direction of the stream after its last Call and continue to read: it gets
 // all replies. The server cannot distinguish it from one that has gone, unless the connection is

@@ -51,7 +51,7 @@ func exchange(t *testing.T, h oncrpc.Handler, n int) {
 }
 
 // A Request whose Handler forgets it is cleared when its answer is written and the handler has
-// returned, whichever is last, and never before. That of another Handler is kept as it is.
+// returned, whichever is last, and never before. Requests of another Handler are kept as they are.
 func TestRequestsAreUsedAgain(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[*request]int{}
