@@ -216,12 +216,14 @@
 // waking another goroutine. The caller hands over after 2 ms at most, or when it has the reply and
 // other Calls are in progress.
 //
-// Each handler call has a goroutine. An idle goroutine is kept for one to two seconds, to run
-// another handler call. A server runs Config.MaxHandlers handlers at a time, and one more for each
-// connection; further Requests wait in a queue. With Config.NonBlocking a handler runs on the
-// goroutine that received the Call and must not block. A server has one goroutine that accepts
-// connections, one that frees memory of idle ones, and one for each connection. Conn.Close and
-// Server.Close wait for all of these. Server.Shutdown lets handlers answer their Calls first.
+// Each handler call has a goroutine, but marked procedures (oncrpc.NonBlocker) of a connection run
+// one after the other on one, until one of them waits. An idle goroutine is kept for one to two
+// seconds, to run another handler call. A server runs Config.MaxHandlers handlers at a time, and
+// one more for each connection; further Requests wait in a queue. With Config.NonBlocking a
+// handler runs on the goroutine that received the Call and must not block. A server has one
+// goroutine that accepts connections, one that frees memory of idle ones, and one for each
+// connection. Conn.Close and Server.Close wait for all of these. Server.Shutdown lets handlers
+// answer their Calls first.
 //
 // A Call that is submitted (Conn.Submit) needs no goroutine to wait for a credit and its reply. Its
 // done function runs on a goroutine of the connection, which does nothing else then.
