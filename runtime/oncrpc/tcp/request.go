@@ -95,7 +95,7 @@ func (s *serving) newRequest() *request {
 	return new(request)
 }
 
-// leave is called at the end of each use of a Request: its handler has returned, or its answer is
+// leave is called when a user of a Request is done: its handler has returned, or its answer is
 // written. After the last one the memory is used again, if the handler keeps no Requests:
 //
 //	accept ── users 1 ──┬── a handler begins: +1 ── it returns: leave ──┐
