@@ -16,8 +16,9 @@ import (
 //
 // With Reply there is a reserve, half of Most, for the replies of handlers about which nothing is
 // known but that no reply is longer than Reply. So many of them run at a time as could all answer
-// with so much, and at least one. A source leaves the last one to others. What a Request needs
-// beyond its share (Ticket.Take) is in the reserve, too.
+// with so much, and at least one. A source leaves the last one to others, and so does a source
+// without one that does not read its replies. What a Request needs beyond its share (Ticket.Take)
+// is in the reserve, too.
 type Budget struct {
 	Most  int // 0: no limit
 	Reply int // the size of the largest reply; 0 means no reserve
@@ -31,6 +32,7 @@ type Budget struct {
 	used    int64        // of shares
 	holders int          // shares that have something
 	excess  int64        // bytes in the reserve
+	replies int          // of all shares
 	running list[Ticket] // those that have a part of the reserve, the oldest first, without quick
 	quick   quick
 	shares  map[netip.Prefix]*Share
@@ -134,11 +136,16 @@ func (b *Budget) free() int64 {
 func (b *Budget) parts() int64 { return max(1, int64(b.Most)/2/int64(b.Reply)) }
 
 // mayRun reports whether a further handler of a source may have a part of the reserve. The last
-// part is for a source without one. b.mu must be held.
+// part is for a source without one. If there are several, and replies are not written, that source
+// must read its own: it does not wait until many others that read none have had their turns. b.mu
+// must be held.
 func (b *Budget) mayRun(s *Share) bool {
 	free := b.free()
-	return free > 1 || free == 1 && s.running == 0
+	return free > 1 || free == 1 && s.running == 0 && (b.replies == 0 || b.reads(s) || b.parts() == 1)
 }
+
+// reads reports whether a source has read a reply, and has read all. b.mu must be held.
+func (b *Budget) reads(s *Share) bool { return s.reads.Load() && s.replies == 0 }
 
 // largest returns how many bytes of the reserve a Ticket may take that is alone there: what one
 // reply leaves, or half of it.

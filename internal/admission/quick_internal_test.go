@@ -99,7 +99,9 @@ func TestAQuickPartGoesToOneThatWaits(t *testing.T) {
 			all[i].Admit(-1, nil)
 		}
 		called := 0
-		waits := from(b, 99).Ticket(0)
+		reads := from(b, 99)
+		reads.reads.Store(true)
+		waits := reads.Ticket(0)
 		if waits.Admit(-1, &Waiter{Call: func() { called++ }}) {
 			t.Fatal("there is a part too many")
 		}

@@ -3,6 +3,7 @@ package admission
 import (
 	"math"
 	"net/netip"
+	"sync/atomic"
 )
 
 // Share is the part of a Budget that a source of connections has. Join returns it.
@@ -18,11 +19,13 @@ import (
 type Share struct {
 	budget *Budget
 	source netip.Prefix // invalid: of one connection
+	reads  atomic.Bool  // a reply was written
 
 	// Guarded by Budget.mu.
 	conns   int
 	used    int64
 	running int  // Tickets that have a part of the reserve
+	replies int  // that are not written, without those that cost no lock
 	bytes   line // Waiters for bytes of the share
 	parts   line // Waiters for the reserve
 }

@@ -26,6 +26,7 @@ type Ticket struct {
 	quick   bool // it has a quick part of the reserve
 	short   bool // it has spare bytes there for a short reply
 	replied bool // reply is its size
+	counts  bool // in Share.replies
 
 	// Guarded by Budget.mu. While the Ticket does not wait, its user may read them.
 	admitted bool            // Admit has taken memory
@@ -223,6 +224,11 @@ func (t *Ticket) Reply(n int) {
 	}
 	b.mu.Lock()
 	t.leave()
+	if !t.counts {
+		t.counts = true
+		t.share.replies++
+		b.replies++
+	}
 	switch {
 	case more >= 0:
 		t.share.give(more)
@@ -237,8 +243,16 @@ func (t *Ticket) Reply(n int) {
 	b.wake()
 }
 
-// End gives everything back.
+// End gives everything back, when the reply is written. So the source reads its replies.
 func (t *Ticket) End() {
+	if t.replied && !t.share.reads.Load() {
+		t.share.reads.Store(true)
+	}
+	t.end()
+}
+
+// end gives everything back.
+func (t *Ticket) end() {
 	b := t.share.budget
 	if (t.quick || t.short) && t.own == 0 && t.extra == 0 {
 		unit := int64(1)
@@ -261,6 +275,11 @@ func (t *Ticket) End() {
 	}
 	t.share.give(t.own)
 	t.leave()
+	if t.counts {
+		t.counts = false
+		t.share.replies--
+		b.replies--
+	}
 	t.own, t.reply, t.extra = 0, 0, 0
 	t.bounded, t.excess, t.replied, t.admitted, t.promised = false, false, false, false, false
 	b.wake()

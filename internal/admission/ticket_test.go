@@ -180,6 +180,75 @@ func TestRecallLetsOthersRun(t *testing.T) {
 	})
 }
 
+// readerOf returns the Share of a source that has read a reply.
+func readerOf(b *admission.Budget, n int) *admission.Share {
+	s := b.Join(at(n))
+	ticket := s.Ticket(0)
+	ticket.Admit(-1, nil)
+	ticket.Reply(1)
+	ticket.End()
+	return s
+}
+
+// While replies are not read, sources that have not read one leave the last part of the reserve to
+// those that do: a client that reads does not wait until many others have had their turns. If there
+// is one part, all sources have it in turn.
+func TestLastPartIsForASourceThatReads(t *testing.T) {
+	b := admission.Budget{Most: 2000, Reply: 250} // four
+	has := func(s *admission.Share) *admission.Ticket {
+		ticket := s.Ticket(0)
+		if !ticket.Admit(-1, nil) {
+			return nil
+		}
+		return &ticket
+	}
+	reads, stops := readerOf(&b, 1), readerOf(&b, 2)
+	unread := has(stops)
+	unread.Reply(10)
+	dropped := has(b.Join(at(3)))
+	dropped.Reply(10)
+	dropped.Waste() // not written
+	var others []*admission.Ticket
+	for n := range 3 {
+		others = append(others, has(b.Join(at(10+n))))
+	}
+	if has(b.Join(at(20))) != nil || has(b.Join(at(3))) != nil || has(stops) != nil {
+		t.Error("a source that does not read has the last part")
+	}
+	for range 2 { // once more after a reply that was read
+		last := has(reads)
+		if last == nil || has(reads) != nil {
+			t.Fatal("the last part is not for a source that reads, once")
+		}
+		last.Reply(10)
+		if has(reads) != nil {
+			t.Error("a source has the last part before its reply is read")
+		}
+		last.End()
+	}
+	unread.End()
+	if last := has(stops); last == nil {
+		t.Error("a source that reads again does not have the last part")
+	} else {
+		last.End()
+	}
+	for _, ticket := range others {
+		ticket.End()
+	}
+	for n := range 4 {
+		if has(b.Join(at(30+n))) == nil {
+			t.Errorf("a new source does not get part %d, and all replies are read", n)
+		}
+	}
+	small := admission.Budget{Most: 500, Reply: 250} // one
+	waits := readerOf(&small, 1).Ticket(0)
+	waits.Admit(-1, nil)
+	waits.Reply(10)
+	if has(small.Join(at(2))) == nil {
+		t.Error("a new source does not get the only part")
+	}
+}
+
 // The last part is for a source without one, also while others wait, and when that source had parts
 // before.
 func TestLastPartIsForASourceWithoutOne(t *testing.T) {

@@ -48,7 +48,7 @@ func (t *Ticket) Waste() {
 		b.mark()
 		b.mu.Unlock()
 	}
-	t.End()
+	t.end()
 }
 
 // mark marks the fresh bytes, if none are marked. b.mu must be held.
