@@ -19,6 +19,7 @@ var inlineMutants = []mutant{
 	{"two goroutines read", "internal/admission/inline.go", "	return i.state.CompareAndSwap(at|stateRuns, at)", "	return i.state.Swap(at) != 0", inlineTests},
 	{"a handler that has returned is replaced", "internal/admission/inline.go", "i.state.CompareAndSwap(at|stateRuns, at|stateReplaced) {", "i.state.Swap(at|stateReplaced) != 0 {", inlineTests},
 	{"a row of handlers has no end", "internal/admission/inline.go", "	return true\n}\n\n// watch", "	return false\n}\n\n// watch", inlineTests},
+	{"the replies of a row are kept", "runtime/oncrpc/tcp/inline.go", "		c.out.flush()\n		runtime.Gosched()\n", "		runtime.Gosched()\n", tcpTests},
 	{"marked procedures overtake", "runtime/oncrpc/tcp/inline.go", "if c.set.NonBlocking || c.waiting.Waiting() {", "if c.set.NonBlocking {", tcpTests},
 	{"marked procedures have a goroutine", "runtime/oncrpc/tcp/inline.go", "if !oncrpc.NonBlocking(h,", "if oncrpc.NonBlocking(h,", tcpTests},
 	{"a procedure that has blocked does so again", "runtime/oncrpc/tcp/inline.go", " || c.shared.blocks.Has(prog, vers, proc)", "", tcpTests},

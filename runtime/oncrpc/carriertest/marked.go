@@ -113,6 +113,33 @@ func testMarkedAnswers(t *testing.T, open Open) {
 	}
 }
 
+// A marked procedure whose reply is longer than the carrier takes learns that, and the caller gets
+// an error. The connection stays up.
+func testMarkedHuge(t *testing.T, open Open) {
+	done := make(chan error, 1)
+	c := open(t, mark(func(r *oncrpc.Request) {
+		if procOf(r) == 3 {
+			_, room := r.Room()
+			r.Reply(replyMessage(xidOf(r), make([]byte, room)), func(err error) { done <- err })
+			return
+		}
+		echo(r)
+	}), nil)
+	reply, err := c.Call(soon(t), newCall(c.XID(), 3, nil, 0))
+	if err == nil {
+		var h oncrpc.Header
+		if err := h.UnmarshalBinary(reply.Message); err != nil || h.Body.Reply.Accepted.Data.Stat != oncrpc.SystemErr {
+			t.Errorf("the caller got %d bytes, %v", len(reply.Message), err)
+		}
+	}
+	if err := <-done; err == nil {
+		t.Error("a reply without room was sent")
+	}
+	if got := do(t, c, 1, []byte("up"), 0); string(got) != "up" {
+		t.Errorf("%q", got)
+	}
+}
+
 // A marked procedure that panics or exits its goroutine closes the connection. If it has answered
 // before and the goroutine is its own, only that exits.
 func testMarkedPanic(t *testing.T, open Open) {

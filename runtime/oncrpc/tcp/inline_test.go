@@ -3,6 +3,7 @@ package tcp_test
 import (
 	"context"
 	"encoding/binary"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -204,4 +205,58 @@ func (h behind) ServeRPC(r *oncrpc.Request) {
 		h.served.Add(1)
 	}
 	r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+}
+
+// counted is a Handler whose procedures are marked. It waits at one of its Calls.
+type counted struct {
+	served *atomic.Int64
+	at     int64
+	gate   chan struct{}
+}
+
+func (counted) NonBlocking(_, _, _ uint32) bool { return true }
+
+func (counted) ReplyBound(_, _, _ uint32) int { return 100 }
+
+func (h counted) ServeRPC(r *oncrpc.Request) {
+	if h.served.Add(1) == h.at {
+		<-h.gate
+	}
+	r.Reply(oncrpc.Message{Inline: goodReply(xidOf(r))[4:]}, nil)
+}
+
+// After 64 marked procedures in a row their replies are written, although more Calls were read.
+func TestRepliesOfARowAreWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := counted{new(atomic.Int64), 70, make(chan struct{})}
+		s, ln := servePipes(t, h, &tcp.Config{MaxRequests: 1000, Logger: quiet})
+		conn := ln.dial()
+		var all []byte
+		for xid := range uint32(100) {
+			call := callOf(xid, 0).Inline
+			all = append(binary.BigEndian.AppendUint32(all, 1<<31|uint32(len(call))), call...)
+		}
+		go func() { _, _ = conn.Write(all) }()
+		var got atomic.Int64
+		go func() {
+			b := make([]byte, len(goodReply(0)))
+			for {
+				if _, err := io.ReadFull(conn, b); err != nil {
+					return
+				}
+				got.Add(1)
+			}
+		}()
+		synctest.Wait()
+		if n := got.Load(); n != 64 || h.served.Load() != 70 {
+			t.Errorf("%d replies were written when handler %d ran, want 64 and 70", n, h.served.Load())
+		}
+		close(h.gate)
+		synctest.Wait()
+		if n := got.Load(); n != 100 {
+			t.Errorf("%d replies in the end, want 100", n)
+		}
+		_ = conn.Close()
+		_ = s.Close()
+	})
 }
