@@ -90,7 +90,7 @@ func (c owner) complete(done []*engine.Call) {
 		if call.Reply != nil || call.LongReply > 0 {
 			c.auth.hint = ""
 		}
-		if s := call.Owner.(*slot); s.submit.state == posted {
+		if s := call.Owner.(*slot); s.state() == posted {
 			u.answers = append(u.answers, s)
 		} else {
 			c.caller.lone.answer(s) // its caller may use the slot again at once

@@ -26,10 +26,11 @@ type slot struct {
 
 	replyMemory int // bytes of replyMemory that the Call has
 
-	rpc    *Call
-	end    *CallEnd // nil without Config.Events
-	sent   bool     // the peer may have received it, in any shape
-	submit submission
+	rpc        *Call
+	end        *CallEnd    // nil without Config.Events
+	sent       bool        // the peer may have received it, in any shape
+	prev, next *slot       // in slots.line
+	submit     *submission // nil if it had no Call that was submitted
 
 	// For lone.
 	answered   atomic.Bool // the wait for done is over

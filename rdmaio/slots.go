@@ -96,7 +96,7 @@ func (l *slots) leave() (next *slot) {
 		return nil
 	}
 	l.line.remove(next)
-	if next.submit.state == notSubmitted {
+	if next.state() == notSubmitted {
 		next.done <- struct{}{}
 		return nil
 	}
@@ -197,31 +197,30 @@ type ended struct {
 type slotLine struct{ first, last *slot }
 
 // has reports whether a slot is in the line. Every slot is in one line at most.
-func (l *slotLine) has(s *slot) bool { return s.submit.prev != nil || l.first == s }
+func (l *slotLine) has(s *slot) bool { return s.prev != nil || l.first == s }
 
 // push appends a slot.
 func (l *slotLine) push(s *slot) {
-	s.submit.prev, s.submit.next = l.last, nil
+	s.prev, s.next = l.last, nil
 	if l.last == nil {
 		l.first = s
 	} else {
-		l.last.submit.next = s
+		l.last.next = s
 	}
 	l.last = s
 }
 
 // remove removes a slot from any place.
 func (l *slotLine) remove(s *slot) {
-	q := &s.submit
-	if q.prev == nil {
-		l.first = q.next
+	if s.prev == nil {
+		l.first = s.next
 	} else {
-		q.prev.submit.next = q.next
+		s.prev.next = s.next
 	}
-	if q.next == nil {
-		l.last = q.prev
+	if s.next == nil {
+		l.last = s.prev
 	} else {
-		q.next.submit.prev = q.prev
+		s.next.prev = s.prev
 	}
-	q.prev, q.next = nil, nil
+	s.prev, s.next = nil, nil
 }

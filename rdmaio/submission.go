@@ -33,13 +33,20 @@ type submitter struct {
 // windows or memory for replies are used up, the peer has refused its shape, or keys cannot be
 // invalidated without a wait.
 type submission struct {
-	state      submissionState
-	ctx        context.Context
-	done       func(*Reply, error)
-	why        error // it was given up
-	watched    inflight.Watched[slot]
-	due        inflight.Due[slot]
-	prev, next *slot // in slots.line
+	state   submissionState
+	ctx     context.Context
+	done    func(*Reply, error)
+	why     error // it was given up
+	watched inflight.Watched[slot]
+	due     inflight.Due[slot]
+}
+
+// state returns the state of the Call that a slot has.
+func (s *slot) state() submissionState {
+	if s.submit == nil {
+		return notSubmitted
+	}
+	return s.submit.state
 }
 
 // submissionState is a state of a submission.

@@ -64,6 +64,9 @@ func (c *submitter) submit(ctx context.Context, call *Call, done func(*Reply, er
 	}
 	s := l.unusedSlot()
 	s.rpc, s.end = call, end
+	if s.submit == nil {
+		s.submit = new(submission)
+	}
 	s.submit.ctx, s.submit.done, s.submit.state = ctx, done, starting
 	l.watch(s)
 	waits := !l.place(s)
@@ -258,8 +261,8 @@ func (c *submitter) lose(why error) {
 	defer l.mu.Unlock()
 	l.lost = why
 	for s := l.line.first; s != nil; {
-		next := s.submit.next
-		if s.submit.state == waiting {
+		next := s.next
+		if s.state() == waiting {
 			c.drop(s, why)
 		}
 		s = next

@@ -254,7 +254,7 @@ func TestSubmittedCallIsGivenUpWhileItIsPrepared(t *testing.T) {
 		u.slots.mu.Lock()
 		s := u.slots.unusedSlot()
 		s.rpc = callWith(1)
-		s.submit.ctx, s.submit.state = t.Context(), starting
+		s.submit = &submission{ctx: t.Context(), state: starting}
 		s.submit.done = func(_ *Reply, err error) { b.ends[1] = append(b.ends[1], err) }
 		u.slots.watch(s)
 		u.slots.place(s)

@@ -21,7 +21,7 @@ var rdmaSubmitMutants = []mutant{
 	{"nothing wakes the functions of Calls that were given up", "rdmaio/submit.go", "		c.drop(s, why)\n		c.wake()\n", "		c.drop(s, why)\n", rdmaSubmitTests},
 	{"a Call that was posted is not given up", "rdmaio/submit.go", "		c.driver.Queue(s.cancel())\n", "", rdmaSubmitTests},
 	{"a Call that is given up while it is prepared is posted", "rdmaio/submit.go", "	if s.submit.why != nil {\n		l.mu.Unlock()\n		c.block(s, nil)\n		return\n	}\n", "", rdmaSubmitTests},
-	{"Calls that wait outlive the connection", "rdmaio/submit.go", "		if s.submit.state == waiting {\n			c.drop(s, why)\n		}\n", "", rdmaSubmitTests},
+	{"Calls that wait outlive the connection", "rdmaio/submit.go", "		if s.state() == waiting {\n			c.drop(s, why)\n		}\n", "", rdmaSubmitTests},
 	{"a Call begins on a lost connection", "rdmaio/submit.go", "	l.lost = why\n", "", rdmaSubmitTests},
 	{"a place is not given on (RDMA)", "rdmaio/submit.go", "	c.waited(s)\n	c.begin(s)\n", "	c.waited(s)\n", rdmaSubmitTests},
 	{"a Call that has waited has not", "rdmaio/submit.go", "	c.waited(s)\n	c.begin(s)\n", "	c.begin(s)\n", rdmaSubmitTests},
