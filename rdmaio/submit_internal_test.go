@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,10 +68,26 @@ func (p *peerless) Step(_ time.Duration, events []engine.Event) *engine.Effects 
 
 // submits is a connection with two places, whose Calls a test answers.
 type submits struct {
-	t    *testing.T
-	c    *Conn
-	p    *peerless
+	t *testing.T
+	c *Conn
+	p *peerless
+
+	mu   sync.Mutex
 	ends map[uint32][]error // of Calls that were submitted, by XID
+}
+
+// over records the end of a Call.
+func (b *submits) over(xid uint32, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ends[xid] = append(b.ends[xid], err)
+}
+
+// endsOf returns the ends of a Call.
+func (b *submits) endsOf(xid uint32) []error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ends[xid]
 }
 
 func newSubmits(t *testing.T) *submits {
@@ -104,7 +121,7 @@ func (b *submits) submit(ctx context.Context, limit time.Duration, xids ...uint3
 		if limit > 0 {
 			call.Deadline = time.Now().Add(limit)
 		}
-		if err := b.c.Submit(ctx, call, func(_ *Reply, err error) { b.ends[xid] = append(b.ends[xid], err) }); err != nil {
+		if err := b.c.Submit(ctx, call, func(_ *Reply, err error) { b.over(xid, err) }); err != nil {
 			b.t.Fatal(err)
 		}
 	}
@@ -113,6 +130,7 @@ func (b *submits) submit(ctx context.Context, limit time.Duration, xids ...uint3
 
 // answer answers the n oldest Calls.
 func (b *submits) answer(n int) {
+	synctest.Wait()
 	b.p.replies = n
 	b.c.driver.Post(engine.Event{Kind: engine.EventEffects})
 	synctest.Wait()
@@ -121,6 +139,7 @@ func (b *submits) answer(n int) {
 // sent checks which Calls the engine has had.
 func (b *submits) sent(xids ...uint32) {
 	b.t.Helper()
+	synctest.Wait()
 	if !slices.Equal(b.p.xids, xids) {
 		b.t.Errorf("Calls %d were sent, want %d", b.p.xids, xids)
 	}
@@ -129,8 +148,9 @@ func (b *submits) sent(xids ...uint32) {
 // ended checks that Calls ended with an error, each once.
 func (b *submits) ended(want error, run bool, xids ...uint32) {
 	b.t.Helper()
+	synctest.Wait()
 	for _, xid := range xids {
-		ends := b.ends[xid]
+		ends := b.endsOf(xid)
 		var ce *CallError
 		if len(ends) != 1 || !errors.Is(ends[0], want) || want == nil && ends[0] != nil || errors.As(ends[0], &ce) && ce.MayHaveRun != run {
 			b.t.Errorf("Call %d ended with %v, want %v once, may have run: %v", xid, ends, want, run)
@@ -141,6 +161,7 @@ func (b *submits) ended(want error, run bool, xids ...uint32) {
 // unused checks that no Call is left.
 func (b *submits) unused() {
 	b.t.Helper()
+	synctest.Wait()
 	if l := &b.c.caller.slots; l.out != 0 || l.busy.Load() != 0 || l.line.first != nil {
 		b.t.Errorf("%d slots in use, %d places, a line %v", l.out, l.busy.Load(), l.line.first != nil)
 	}
@@ -255,7 +276,7 @@ func TestSubmittedCallIsGivenUpWhileItIsPrepared(t *testing.T) {
 		s := u.slots.unusedSlot()
 		s.rpc = callWith(1)
 		s.submit = &submission{ctx: t.Context(), state: starting}
-		s.submit.done = func(_ *Reply, err error) { b.ends[1] = append(b.ends[1], err) }
+		s.submit.done = func(_ *Reply, err error) { b.over(1, err) }
 		u.slots.watch(s)
 		u.slots.place(s)
 		u.abandon(s, context.Canceled)
@@ -280,7 +301,7 @@ func TestEventsOfASubmittedCall(t *testing.T) {
 			case *CallStart:
 				begun[e.XID] = true
 			case *CallEnd:
-				if !begun[e.XID] || len(b.ends[e.XID]) > 0 || (e.Reply == nil) != (e.Err != nil) {
+				if !begun[e.XID] || len(b.endsOf(e.XID)) > 0 || (e.Reply == nil) != (e.Err != nil) {
 					t.Errorf("%+v", e)
 				}
 				waits[e.XID] = e.Waited
@@ -317,9 +338,9 @@ func TestSubmittedCallsEndWithTheConnection(t *testing.T) {
 		gate := make(chan struct{})
 		if err := b.c.Submit(t.Context(), callWith(5), func(_ *Reply, err error) {
 			<-gate
-			b.ends[5] = append(b.ends[5], err)
-			b.ends[6] = append(b.ends[6], b.c.Submit(t.Context(), callWith(6), nil))
-			b.ends[7] = append(b.ends[7], b.c.Submit(t.Context(), callWith(7), func(*Reply, error) { t.Error("it was refused") }))
+			b.over(5, err)
+			b.over(6, b.c.Submit(t.Context(), callWith(6), nil))
+			b.over(7, b.c.Submit(t.Context(), callWith(7), func(*Reply, error) { t.Error("it was refused") }))
 		}); err != nil {
 			t.Fatal(err)
 		}
