@@ -136,6 +136,32 @@ func replyMemoryIsLimited(t *testing.T, do rpctest.Form) {
 	})
 }
 
+// Submit does not wait for memory, although the Call does.
+func TestSubmitDoesNotWaitForReplyMemory(t *testing.T) {
+	const most = 3 << 20
+	eachLimited(t, func(t *testing.T, w *rdmaiotest.World, _ map[string]*rdmaiotest.Limited) {
+		g := gate{most, make(chan *rdmaio.Request, 10)}
+		w.Serve(g, rdmaiotest.NoRemote())
+		cfg := rdmaiotest.NoRemote()
+		cfg.MaxReplyMemory = most
+		c := w.Dial(cfg)
+		rpctest.Again(t, c, rpctest.SmallCall(), 1<<20) // the first reply brings credits
+		errs := make(chan error, 2)
+		for range 2 {
+			call := &rdmaio.Call{Message: rpctest.CallHeader(c.XID(), 7).Message(), MaxReply: most}
+			if err := c.Submit(context.Background(), call, func(_ *rdmaio.Reply, err error) { errs <- err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			replyWith(<-g.got, most)
+			if err := <-errs; err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
 // A cancelled Call takes no memory from others, because the memory that it leaves has its own
 // limit.
 func TestCancelledCallTakesNoReplyMemory(t *testing.T) {
