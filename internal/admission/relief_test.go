@@ -131,3 +131,48 @@ func TestStuckConnections(t *testing.T) {
 		}
 	}
 }
+
+// The Budget looks as long as something waits: a handler that hangs has its part for a second.
+func TestBudgetLooksUntilNothingWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := admission.Budget{Most: 2000, Reply: 1000}
+		hangs, waits := b.Join(at(1)).Ticket(0), b.Join(at(2)).Ticket(0)
+		hangs.Admit(-1, nil)
+		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+		defer stop()
+		start := time.Now()
+		if !waits.Await(-1, "owner", ctx.Done()) || time.Since(start) > 2*time.Second {
+			t.Errorf("a Ticket waits %v for a handler that hangs", time.Since(start))
+		}
+		hangs.End()
+		waits.End()
+	})
+}
+
+// Bytes that a Ticket waited for, and that its share has by now, are taken once.
+func TestBytesThatATicketWaitedForAreTakenOnce(t *testing.T) {
+	b := admission.Budget{Most: 2000, Reply: 1000}
+	s := b.Join(at(1))
+	s.Take(400, nil)
+	full := s.Ticket(0)
+	full.Admit(-1, nil)
+	ticket := s.Ticket(0)
+	woken := 0
+	if taken, later := ticket.Take(300, &admission.Waiter{Call: func() { woken++ }}); taken || !later {
+		t.Fatalf("taken %t, later %t, want a wait", taken, later)
+	}
+	if s.Give(400); woken != 1 || b.Used() != 300 {
+		t.Errorf("woken %d times, %d bytes are used, want 300", woken, b.Used())
+	}
+	if taken, _ := ticket.Take(300, nil); !taken || b.Used() != 300 {
+		t.Errorf("taken %t, %d bytes are used, want 300", taken, b.Used())
+	}
+	ticket.End()
+	full.End()
+	if b.Used() != 0 || b.Left() != 1000 {
+		t.Errorf("%d bytes are used in the end, %d are left", b.Used(), b.Left())
+	}
+	if s.Give(-1500); b.Left() != 0 {
+		t.Errorf("%d bytes are left of 1000, and 1500 are taken", b.Left())
+	}
+}
