@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -66,6 +67,10 @@ func TestMarkedProcedureThatBlocks(t *testing.T) {
 			if err := <-stuck; err != nil {
 				t.Error(err)
 			}
+		}
+		synctest.Wait()
+		if n := len(leak.Goroutines("tcp.(*Conn).read(")); n != 2 {
+			t.Errorf("%d goroutines read at the two ends in the end, want 2", n)
 		}
 		if n := strings.Count(log.String(), "blocks although"); n != 1 || !strings.Contains(log.String(), "400077") || !strings.Contains(log.String(), "procedure 2") {
 			t.Errorf("%d warnings, want one of procedure 2:\n%s", n, log.String())

@@ -25,22 +25,22 @@ type keeping struct{ forgetting }
 
 func (keeping) ForgetsRequests() bool { return false }
 
-// exchange makes n Calls of each procedure from 1 to 4, many at a time.
-func exchange(t *testing.T, h oncrpc.Handler, n int) {
+// exchange makes n Calls of a procedure, four at a time.
+func exchange(t *testing.T, h oncrpc.Handler, proc uint32, n int) {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	set := (&Config{Logger: slog.New(slog.DiscardHandler)}).settle()
 	s := newConn(theirs, &set, true, h, alone())
 	c := newConn(ours, &set, false, nil, alone())
 	var wg sync.WaitGroup
-	for k := range uint32(4) {
+	for range 4 {
 		wg.Go(func() {
-			for range n {
+			for range n / 4 {
 				xid := c.XID()
-				b, _ := oncrpc.NewCall(xid, 400001, 3, 1+k, oncrpc.None()).AppendBinary(nil)
+				b, _ := oncrpc.NewCall(xid, 400001, 3, proc, oncrpc.None()).AppendBinary(nil)
 				reply, err := c.Call(context.Background(), &oncrpc.Call{Message: oncrpc.Message{Inline: b}})
 				if err != nil || len(reply.Message) != 24 {
-					t.Errorf("procedure %d: %v", 1+k, err)
+					t.Errorf("procedure %d: %v", proc, err)
 					return
 				}
 			}
@@ -54,11 +54,11 @@ func exchange(t *testing.T, h oncrpc.Handler, n int) {
 // returned, whichever is last, and never before. Requests of another Handler are kept as they are.
 func TestRequestsAreUsedAgain(t *testing.T) {
 	var mu sync.Mutex
-	seen := map[*request]int{}
+	seen := map[*request]bool{}
 	serve := func(r *oncrpc.Request) {
 		own := r.Responder.(*request)
 		mu.Lock()
-		seen[own]++
+		seen[own] = true
 		mu.Unlock()
 		xid, _, _ := oncrpc.Peek(r.Message)
 		_, _, proc, _ := oncrpc.Procedure(r.Message)
@@ -85,19 +85,23 @@ func TestRequestsAreUsedAgain(t *testing.T) {
 			}
 		}
 	}
-	const n = 200
-	exchange(t, forgetting{serve}, n)
-	used := 0
-	for _, k := range seen {
-		used += k
-	}
-	if used != 4*n || len(seen) > used/2 {
-		t.Errorf("%d Calls had %d Requests, want fewer than half", used, len(seen))
-	}
-	clear(seen)
-	exchange(t, keeping{forgetting{serve}}, n)
-	if len(seen) != 4*n {
-		t.Errorf("%d Requests for %d Calls to a Handler that keeps them", len(seen), 4*n)
+	const n = 400
+	for proc := range uint32(3) {
+		clear(seen)
+		exchange(t, forgetting{serve}, 1+proc, n)
+		if len(seen) > n/2 {
+			t.Errorf("procedure %d: %d Calls had %d Requests, want fewer than half", 1+proc, n, len(seen))
+		}
+		clear(seen)
+		exchange(t, keeping{forgetting{serve}}, 1+proc, n)
+		for r := range seen {
+			if r.conn == nil {
+				t.Fatalf("procedure %d: a Request that its handler keeps was cleared", 1+proc)
+			}
+		}
+		if len(seen) != n {
+			t.Errorf("procedure %d: %d Requests for %d Calls to a Handler that keeps them", 1+proc, len(seen), n)
+		}
 	}
 }
 
