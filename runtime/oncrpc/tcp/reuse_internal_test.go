@@ -89,7 +89,7 @@ func TestRequestsAreUsedAgain(t *testing.T) {
 	for proc := range uint32(3) {
 		clear(seen)
 		exchange(t, forgetting{serve}, 1+proc, n)
-		if len(seen) == n { // the garbage collector, and other threads, leave fewer or more of them
+		if len(seen) == n {
 			t.Errorf("procedure %d: none of %d Calls had the Request of an earlier one", 1+proc, n)
 		}
 		clear(seen)
