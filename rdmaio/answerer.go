@@ -2,6 +2,7 @@ package rdmaio
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
@@ -23,7 +24,7 @@ type answerer struct {
 	shortage shortage
 	unread   unread
 	requests admission.Queue[request] // delivered and not answered, without Config.NonBlocking
-	row      row
+	row      atomic.Pointer[row]      // nil before the first marked procedure
 	kept     keptReplies
 	running  running
 }

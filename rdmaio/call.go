@@ -78,7 +78,7 @@ func (c *caller) exchangeIn(ctx context.Context, s *slot, call *Call, end *CallE
 func (c *caller) goOn(ctx context.Context, s *slot, cause error) error {
 	for cause != nil {
 		err := s.failed(cause)
-		if !s.change(&c.set, c.agreed.Load(), s.rpc, cause) {
+		if !s.change(c.set, c.agreed.Load(), s.rpc, cause) {
 			return err
 		}
 		if err := s.rpc.Again(ctx); err != nil {

@@ -63,7 +63,6 @@ func (c *Conn) join(from admission.Source) {
 	c.conn, c.share, c.caller.submits.caller = c, c.shared.memory.Join(from), &c.caller
 	c.answerer.shortage.waiter = admission.Waiter{Owner: c, Call: func() { c.answerer.shortage.wake(&c.host) }}
 	c.caller.host, c.answerer.host, c.answerer.kept.host, c.extensions.host = &c.host, &c.host, &c.host, &c.host
-	c.answerer.row.prepare(&c.answerer)
 }
 
 // AllowReverse permits Call on an accepted connection. The upper layer calls it when it knows that
@@ -126,7 +125,9 @@ func (c *Conn) finish() error {
 		c.caller.slots.close()
 		c.driver.Stop() // no Request is left or will come
 		c.shared.places.Leave(&c.answerer.requests)
-		c.answerer.row.inline.Forget()
+		if w := c.answerer.row.Load(); w != nil {
+			w.inline.Forget()
+		}
 		c.closeErr = c.free()
 	})
 	return c.closeErr

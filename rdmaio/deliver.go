@@ -39,8 +39,8 @@ func (a *answerer) deliver(q *engine.Request) {
 	if kept, ok := a.kept.take(r.Message); ok { // R209
 		h = HandlerFunc(func(r *Request) { r.Reply(kept, nil) })
 	}
-	if r.handler = h; a.row.takes(r) {
-		a.row.add(r)
+	if r.handler = h; a.takes(r) {
+		a.enrow(r)
 		return
 	}
 	a.dispatch(r, h)
@@ -72,7 +72,7 @@ func (a *answerer) start(r *request) {
 func (r *request) run() {
 	a := &r.host.conn.answerer
 	if r.marked {
-		a.row.run(r)
+		a.row.Load().run(r)
 		return
 	}
 	a.handle(r, true)
@@ -122,7 +122,7 @@ func (a *answerer) awaitTicket(r *request, bound int, wait bool) bool {
 		a.limitReached(LimitMaxMemory)
 	}
 	if r.here != 0 {
-		a.row.inline.HandOver(r.here)
+		a.row.Load().inline.HandOver(r.here)
 	}
 	return wait && r.ticket.Await(bound, a.conn, a.ctx.Done())
 }
@@ -199,5 +199,7 @@ func (a *answerer) end(why error) {
 // dropWaiting drops the Requests that wait for a place, because the connection is down.
 func (a *answerer) dropWaiting() {
 	a.shared.places.RemoveAll(&a.requests, func(r *request) { r.Request.Drop(nil) })
-	a.row.drop()
+	if w := a.row.Load(); w != nil {
+		w.drop()
+	}
 }

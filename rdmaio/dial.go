@@ -27,7 +27,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 	if err != nil {
 		return nil, false, err
 	}
-	c, err := newConn(dev, set, engine.Requester, set.ReverseHandler, newShared(set), admission.Source{Local: true})
+	c, err := newConn(dev, &set, engine.Requester, set.ReverseHandler, newShared(&set), admission.Source{Local: true})
 	if err != nil {
 		set.emitFailed(addr, false, err)
 		return nil, false, err
@@ -60,7 +60,7 @@ func dial(ctx context.Context, dev verbs.Device, addr string, cfg *Config) (_ *C
 
 // newConn makes a connection with a source that can be dialed or accepted, with its Receives
 // posted. Close frees it.
-func newConn(dev verbs.Device, set settings, role engine.Role, h Handler, with *shared, from admission.Source) (_ *Conn, err error) {
+func newConn(dev verbs.Device, set *settings, role engine.Role, h Handler, with *shared, from admission.Source) (_ *Conn, err error) {
 	credits := set.calls + set.serves
 	recvs := credits + set.extraReceives()
 	if set.Legacy && role == engine.Responder {
@@ -147,7 +147,7 @@ func (c *Conn) buffers(n, size int) ([]engine.Buffer, error) {
 }
 
 // newShared returns a state without limits.
-func newShared(set settings) *shared {
+func newShared(set *settings) *shared {
 	return &shared{
 		places: admission.Places[request]{Run: (*request).run},
 		faults: admission.LimitLog(set.faults), log: admission.LimitLog(set.Logger), ends: admission.LimitLog(set.Logger),

@@ -21,8 +21,8 @@ import (
 // loggers, before the connection is made. After that only agreed, auth and the events change, by
 // their own methods.
 type host struct {
-	conn   *Conn // of events and Requests, which name it
-	set    settings
+	conn   *Conn     // of events and Requests, which name it
+	set    *settings // a Server has one; nothing changes it
 	role   engine.Role
 	shared *shared
 	share  *admission.Share // of shared.memory, for the peer's source

@@ -20,7 +20,7 @@ func keptCall(xid uint32) []byte { return append(binary.BigEndian.AppendUint32(n
 
 // keepingConn returns a connection of a version that can keep replies, and nothing else.
 func keepingConn(version uint32) *Conn {
-	c := &Conn{host: host{shared: new(shared)}}
+	c := &Conn{host: host{set: new(settings), shared: new(shared)}}
 	c.join(admission.Source{Local: true})
 	setVersion(c, version)
 	return c

@@ -44,7 +44,7 @@ func TestLimitsFitTheLargestMessage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := newConn(dev, set, engine.Requester, nil, newShared(set), admission.Source{})
+	c, err := newConn(dev, &set, engine.Requester, nil, newShared(&set), admission.Source{})
 	if err != nil {
 		t.Fatal(err)
 	}

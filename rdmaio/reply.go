@@ -59,7 +59,7 @@ func (r *request) Drop(done func(error)) {
 // more reports whether the handler's goroutine runs another handler of the connection next.
 func (r *request) more() bool {
 	a := &r.host.conn.answerer
-	return r.here != 0 && a.row.waiting.Load() > 0 || a.requests.Waiting()
+	return r.here != 0 && a.row.Load().waiting.Load() > 0 || a.requests.Waiting()
 }
 
 // Serve implements oncrpc.Responder.

@@ -102,7 +102,7 @@ func (r *request) Reserve(n int) (taken bool) {
 			if taken, later := r.ticket.Take(n, nil); !later {
 				return r.reserved(taken)
 			}
-			h.conn.answerer.row.inline.HandOver(r.here)
+			h.conn.answerer.row.Load().inline.HandOver(r.here)
 		}
 		taken = r.ticket.AwaitMore(n, h.conn, h.ctx.Done(), h.set.WorkTimeout)
 	}

@@ -48,7 +48,7 @@ func TestRevocationResumesProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	qp := &revoker{}
-	c := &caller{host: &host{pool: mrpool.New(pd, mrpool.Config{Heap: true})}}
+	c := &caller{host: &host{set: new(settings), pool: mrpool.New(pd, mrpool.Config{Heap: true})}}
 	c.pool.UseQueuePair(qp)
 	c.lone.qp = qp
 	mr, err := c.pool.Register(make([]byte, 64), verbs.AccessRemoteRead)

@@ -29,11 +29,17 @@ type row struct {
 	runs  bool // a Request that was in the list runs, or waits for a place
 }
 
-// prepare sets what the row needs.
-func (w *row) prepare(a *answerer) {
-	w.answerer = a
-	w.inline.Blockers, w.inline.Warn = &a.shared.blocks, a.set.warnBlocked
-	w.inline.Replace = w.pass
+// enrow appends a Request to the row, which the first one makes. The runner of the engine calls
+// it.
+func (a *answerer) enrow(r *request) {
+	w := a.row.Load()
+	if w == nil {
+		w = &row{answerer: a}
+		w.inline.Blockers, w.inline.Warn = &a.shared.blocks, a.set.warnBlocked
+		w.inline.Replace = w.pass
+		a.row.Store(w)
+	}
+	w.add(r)
 }
 
 // warnBlocked logs that a procedure blocks that must not.
@@ -45,13 +51,12 @@ func (s *settings) warnBlocked(program, version, procedure uint32) {
 
 // takes reports whether a Request is for the row: its procedure is marked, and has not blocked, and
 // no earlier Request waits for a place.
-func (w *row) takes(r *request) (ok bool) {
+func (a *answerer) takes(r *request) (ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false // the handler panics again where that is served
 		}
 	}()
-	a := w.answerer
 	if a.set.NonBlocking || a.requests.Waiting() {
 		return false
 	}

@@ -65,7 +65,7 @@ func connWith(t *testing.T, e driver.Engine, version uint32, attributes *verbs.D
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &Conn{host: host{shared: new(shared), log: slog.New(slog.DiscardHandler)}}
+	c := &Conn{host: host{set: new(settings), shared: new(shared), log: slog.New(slog.DiscardHandler)}}
 	c.join(admission.Source{Local: true})
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	c.set.Versions = []int{int(version)}

@@ -59,7 +59,7 @@ func Listen(ctx context.Context, dev verbs.Device, addr string, h Handler, cfg *
 		return nil, err
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]*place), shared: newShared(set)}
+	s := &Server{dev: dev, set: set, ln: ln, handler: h, cancel: cancel, conns: make(map[*Conn]*place), shared: newShared(&set)}
 	s.log = s.shared.log
 	s.limits.Most, s.limits.PerSource = set.MaxConns, set.MaxPerSource
 	s.unused.Since = s.since
@@ -110,7 +110,7 @@ func (s *Server) open(from admission.Source) (*Conn, error) {
 		s.limitHit(LimitMaxPerSource)
 		return nil, fmt.Errorf("%w: it has %d connections from %v, as many as Config.MaxPerSource allows", errSourceFull, n, from)
 	}
-	c, err := newConn(s.dev, s.set, engine.Responder, s.handler, s.shared, from)
+	c, err := newConn(s.dev, &s.set, engine.Responder, s.handler, s.shared, from)
 	if err != nil {
 		s.limits.Leave(from)
 		return nil, fmt.Errorf("%w: %w", errNoConn, err)

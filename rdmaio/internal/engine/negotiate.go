@@ -26,6 +26,7 @@ type negotiation struct {
 	*shared
 	control  *control
 	state    versionState
+	several  bool // the version was to be negotiated
 	heard    bool // a message of the version has come
 	accounts protocol.AccountConfig
 	base     header.Terms  // of EventTerms
@@ -47,8 +48,9 @@ const (
 func (n *negotiation) start() {
 	first := n.cfg.Versions[0]
 	n.version, n.base = first, header.DefaultTerms()
+	n.several = len(n.cfg.Versions) > 1 || first.Properties() != nil
 	if first.Properties() == nil && (n.cfg.Role == Requester || len(n.cfg.Versions) == 1) {
-		n.state = versionFixed
+		n.state, n.cfg.Versions = versionFixed, nil
 	}
 	n.use(first, 0)
 }
@@ -104,6 +106,7 @@ func (n *negotiation) setTerms() {
 // fix completes the negotiation with v, when a message has come.
 func (n *negotiation) fix(v protocol.Version) {
 	n.state, n.deadline = versionFixed, 0
+	n.cfg.Versions = nil // so that a connection at rest has no memory for the others
 	if v != n.version {
 		n.use(v, n.stats.PostedRecvs+1)
 		return
@@ -207,7 +210,7 @@ func (n *negotiation) hear() {
 // changed deals with a message of a version other than the one that is fixed. It returns false
 // where the version was not negotiated, and such a message is an error like others (T23).
 func (n *negotiation) changed(b []byte, f *header.Fault) bool {
-	if len(n.cfg.Versions) == 1 && n.version.Properties() == nil {
+	if !n.several {
 		return false
 	}
 	if n.cfg.Role == Requester {

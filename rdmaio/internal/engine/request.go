@@ -82,11 +82,11 @@ type Request struct {
 	Refused error
 
 	state  requestState // changed by responder.to only
+	key    uint32       // of its lists, to be invalidated by the Reply; 0: none
 	hdr    header.Message
 	plan   chunk.Plan
 	source source   // of the message
 	ticket uint64   // its place in the queue for send queue entries
-	key    uint32   // of its lists, to be invalidated by the Reply; 0: none
 	reply  *pending // the Call that it is the Reply to, until it is read; nil: it is a Call
 
 	pulling pulling // from assembling to reading
