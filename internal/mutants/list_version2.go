@@ -147,7 +147,7 @@ var version2Mutants = []mutant{
 	{"the terms allow more than the Receives have", "rdmaio/internal/engine/negotiate.go", "own.Recv = min(own.Recv, n.receives.agreed)", "", version2Tests},
 	{"the client forbids itself nothing to invalidate", "rdmaio/internal/engine/negotiate.go", "if n.restrict.NoInvalidate && n.cfg.Role == Responder {", "if n.restrict.NoInvalidate {", version2Tests},
 	{"messages of the refused version are sent", "rdmaio/internal/engine/negotiate.go", "n.control.queue = queue[outgoing]{} // of", "//", version2Tests},
-	{"a message of another version is ignored", "rdmaio/internal/engine/negotiate.go", "if len(n.cfg.Versions) == 1 && n.version.Properties() == nil {", "if len(n.cfg.Versions) == 1 {", version2Tests},
+	{"a message of another version is ignored", "rdmaio/internal/engine/negotiate.go", "len(n.cfg.Versions) > 1 || first.Properties() != nil", "len(n.cfg.Versions) > 1", version2Tests},
 	{"a new size holds before all Receives have it", "rdmaio/internal/engine/resize.go", "if n != 0 && int(n) < r.size {\n			return\n		}", "_ = n", version2Tests},
 	{"a Receive in use delays a new size", "rdmaio/internal/engine/receive.go", "e.receives.posted[i] = 0", "", version2Tests},
 	{"Writes do not go in batches", "rdmaio/internal/engine/answers.go", "; n <= most {", "; n <= most || n > 0 {", version2Tests},
