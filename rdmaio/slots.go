@@ -18,7 +18,7 @@ import (
 type slots struct {
 	most   int           // places
 	busy   atomic.Int32  // places in use; changed with mu locked
-	urgent chan struct{} // has the token of a Call of package cancel
+	urgent chan struct{} // one token: for a Call of package cancel
 
 	mu     sync.Mutex
 	line   slotLine  // those that wait for a place
@@ -46,7 +46,7 @@ func (l *slots) allow(n int) {
 // alone reports whether one Call at most has a place.
 func (l *slots) alone() bool { return l.busy.Load() <= 1 }
 
-// take returns a slot, which has a place or else waits for one. It returns nil after close.
+// take returns a slot, with a place unless waits is true. It returns nil after close.
 func (l *slots) take() (s *slot, waits bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,7 +57,7 @@ func (l *slots) take() (s *slot, waits bool) {
 	return s, !l.place(s)
 }
 
-// takeUrgent returns the slot for a Call of package cancel, which has its own place.
+// takeUrgent returns the slot for a Call of package cancel. It has its own place.
 func (l *slots) takeUrgent() *slot {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,8 +104,8 @@ func (l *slots) leave() (next *slot) {
 	return next
 }
 
-// put takes back the slot of a Call that blocks, which has a place or waits. It returns the Call
-// that must be started, or nil.
+// put takes back the slot of a Call that blocks. With waits it is in the line, otherwise it has a
+// place. put returns the Call that must be started, or nil.
 func (l *slots) put(s *slot, waits bool) (next *slot) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

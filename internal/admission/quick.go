@@ -4,7 +4,7 @@ import "sync/atomic"
 
 // quick counts the Tickets that cost no lock, by one atomic operation. A handler without a bound
 // has a part of the reserve: a quarter of the parts at most. A short reply, or a handler with a
-// bound that low, has spare bytes in the rest of the reserve, which is less than a part.
+// bound that low, has spare bytes of the reserve: the rest of less than a part.
 //
 //	             no bound                      Reply: short
 //	Request ──┬───────────> a part ───────────────────────────┬──> spare bytes ──End──> nothing

@@ -64,8 +64,8 @@ func (b *Conns[C]) latest() (c C, ok bool) {
 	return c, false
 }
 
-// TryAcquire is Acquire without a wait. ok is false if there is no connection now, and err is
-// set after Close.
+// TryAcquire is Acquire without a wait. Without a connection ok is false, and after Close there
+// is an error.
 func (b *Conns[C]) TryAcquire() (c C, ok bool, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -96,8 +96,8 @@ func (p *Pool[C]) Acquire(ctx context.Context, again bool) (C, error) {
 	return call.Conn, call.Err
 }
 
-// TryAcquire is Acquire without a wait. ok is false if there is no connection now, and err is
-// set after Close.
+// TryAcquire is Acquire without a wait. Without a connection ok is false, and after Close there
+// is an error.
 func (p *Pool[C]) TryAcquire() (conn C, ok bool, err error) {
 	p.mu.Lock()
 	if conn, ok = p.take(); !ok {

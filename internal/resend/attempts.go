@@ -3,6 +3,7 @@ package resend
 import (
 	"context"
 	"errors"
+	"log/slog"
 
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -94,19 +95,32 @@ func (a *attempts[C]) goOn() {
 	r.running++
 	r.mu.Unlock()
 	go func() {
+		defer r.leave()
 		if at := a.call.Deadline; !at.IsZero() {
 			var cancel context.CancelFunc
 			a.ctx, cancel = context.WithDeadline(a.ctx, at)
 			defer cancel()
 		}
 		reply, err := a.run()
+		returned := false
+		defer func() {
+			if !returned {
+				panicked := oncrpc.Panicked(recover())
+				slog.Error("oncrpc: a done function of Submit panicked", "panic", panicked.Value, "stack", panicked.Frames())
+			}
+		}()
 		a.finish(reply, err)
-		r.mu.Lock()
-		if r.running--; r.running == 0 {
-			r.idle.Broadcast()
-		}
-		r.mu.Unlock()
+		returned = true
 	}()
+}
+
+// leave counts a goroutine less. It is deferred, since a done function may exit the goroutine.
+func (r *Retrier[C]) leave() {
+	r.mu.Lock()
+	if r.running--; r.running == 0 {
+		r.idle.Broadcast()
+	}
+	r.mu.Unlock()
 }
 
 // finish keeps the attempts for a later Call, and calls done.

@@ -24,8 +24,8 @@ type Source[C Conn] interface {
 	// reason. again says that the Call was on a connection that was lost.
 	Acquire(ctx context.Context, again bool) (C, error)
 
-	// TryAcquire is Acquire without a wait. ok is false if there is no connection now, and err is
-	// set after Close.
+	// TryAcquire is Acquire without a wait. Without a connection ok is false, and after Close there
+	// is an error.
 	TryAcquire() (c C, ok bool, err error)
 
 	// Release is called when the Call no longer uses the connection.
@@ -55,7 +55,8 @@ type Config[C Conn] struct {
 // when the connection was lost. All methods are safe for concurrent use.
 //
 // A Call that is submitted needs no goroutine on its first connection. One that has to wait for a
-// connection, and one that is made again, has a goroutine.
+// connection, and one that is made again, has a goroutine. If its done function panics there, that
+// is logged with slog.Error, since there is no connection to close.
 //
 //	Submit ──> on a connection ──┬──> done
 //	   │                         └── lost ──┐

@@ -21,7 +21,7 @@ type Submitter interface {
 	// While it runs the connection may do nothing else: it must not block, nor wait for another
 	// Call, nor close the connection, which waits for it. It may submit Calls. Those that it
 	// submits leave together. A panic in done is logged with its stack and closes the connection
-	// (ErrPanic).
+	// (ErrPanic), if the Call was on one.
 	Submit(ctx context.Context, call *Call, done func(*Reply, error)) error
 }
 

@@ -25,10 +25,10 @@
 //	        v              |          +------------+
 //	      leave     more events
 //
-// Functions of the upper layer that a step makes due (Owner.Due) run between steps, on a goroutine
-// of the Driver, which is then the runner: never on a goroutine that posts, which may have locks,
-// nor on the provider's, which a function could exit. A runner on another goroutine hands over to
-// it. So all events that these functions post are served in one step.
+// Functions of the upper layer that a step makes due (Owner.Due) run between steps, while a
+// goroutine of the Driver is the runner. A goroutine that posts may have locks, and a function must
+// not exit the provider's: as runners they hand over. So all events that these functions post are
+// served in one step.
 //
 // # Locks
 //

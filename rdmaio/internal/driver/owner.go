@@ -43,7 +43,7 @@ type Owner interface {
 	// step, and an event follows each change to true outside of Effects.
 	Due() bool
 
-	// Run runs them. It is called between steps, on a goroutine of the Driver, which is the runner.
+	// Run runs them. The runner calls it between steps, if it is a goroutine of the Driver.
 	// If a function exits the goroutine, Run is called again on another one, for the others. Events
 	// that they post are served together.
 	Run()

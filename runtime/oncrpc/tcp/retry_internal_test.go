@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -307,6 +308,39 @@ func TestCloseWaitsForDoneFunctions(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// Without a connection, too, a done function may panic or exit its goroutine: the process lives, and
+// Close returns.
+func TestDoneFunctionFailsWithoutAConnection(t *testing.T) {
+	for name, fail := range map[string]func(){"panic": func() { panic("planned") }, "Goexit": runtime.Goexit} {
+		synctest.Test(t, func(t *testing.T) {
+			c, err := NewClient("", &ClientConfig{
+				WaitForServer: true, MinBackoff: time.Hour, MaxBackoff: time.Hour,
+				Dial: func(context.Context, string, *Config) (*Conn, error) { return nil, errors.New("refused") },
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran := make(chan error, 1)
+			if err := c.Submit(t.Context(), nullCall(t, 7), func(_ *oncrpc.Reply, err error) {
+				ran <- err
+				fail()
+			}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			_ = c.Close()
+			select {
+			case err := <-ran:
+				if !errors.Is(err, oncrpc.ErrClosed) {
+					t.Errorf("%s: the Call ended with %v", name, err)
+				}
+			default:
+				t.Errorf("%s: Close returned before the Call was over", name)
+			}
+		})
+	}
 }
 
 // A Call whose deadline has passed is not made again, although its connection was lost as well.
