@@ -82,6 +82,8 @@ var submitMutants = []mutant{
 	{"a Call is submitted with a context that is done", "runtime/oncrpc/submit.go", "	case ctx.Err() != nil:", "	case ctx == nil:", []string{"runtime/oncrpc/gss"}},
 	{"a Call is submitted without a done function", "runtime/oncrpc/submit.go", "	case done == nil:", "	case ctx == nil:", submitTests},
 	{"interceptors see calls whose context is done", "runtime/oncrpc/rpc/submit.go", "	err := ctx.Err()\n", "	var err error\n", submitTests},
+	{"a done function that exits its goroutine keeps Close", "internal/resend/attempts.go", "		returned := false\n", "		returned := false\n		r.mu.Lock()\n		r.running++\n		r.mu.Unlock()\n		defer func() {\n			if returned {\n				r.leave()\n			}\n		}()\n", submitTests},
+	{"a panic without a connection passes", "internal/resend/attempts.go", "oncrpc.Panicked(recover())", "oncrpc.Panicked(nil)", submitTests},
 	{"a submitted Call keeps its connection in use", "internal/resend/attempts.go", "	c := a.conn\n	a.Source.Release(c)\n", "	c := a.conn\n", submitTests},
 	{"Close of a Client leaves goroutines", "runtime/oncrpc/tcp/client.go", "	c.retrier.Wait()\n", "", submitTests},
 	{"a Call that is made again has no deadline", "internal/resend/attempts.go", "if at := a.call.Deadline; !at.IsZero() {", "if at := a.call.Deadline; false {", submitTests},

@@ -310,8 +310,8 @@ func TestCloseWaitsForDoneFunctions(t *testing.T) {
 	})
 }
 
-// Without a connection, too, a done function may panic or exit its goroutine: the process lives, and
-// Close returns.
+// Without a connection, too, a done function may panic or exit its goroutine: the process lives,
+// and Close returns.
 func TestDoneFunctionFailsWithoutAConnection(t *testing.T) {
 	for name, fail := range map[string]func(){"panic": func() { panic("planned") }, "Goexit": runtime.Goexit} {
 		synctest.Test(t, func(t *testing.T) {
