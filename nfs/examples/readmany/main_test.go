@@ -22,13 +22,17 @@ func TestFilesArriveWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
-	s, err := tcp.Listen(t.Context(), "127.0.0.1:0", server.Handler(), nil)
-	if err != nil {
-		t.Fatal(err)
+	t.Cleanup(func() { _ = server.Close() }) // after its listeners
+	listen := func(cfg *tcp.Config) string {
+		s, err := tcp.Listen(t.Context(), "127.0.0.1:0", server.Handler(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s.Addr()
 	}
-	defer s.Close()
-	addr := s.Addr()
+	addr := listen(nil)
+	short := listen(&tcp.Config{MaxReply: 20_000}) // its READs are shorter than a block
 	random := rand.NewChaCha8([32]byte{1})
 	for _, size := range []int{0, 1, block, block + 1, 100*block + 77} {
 		want := make([]byte, size)
@@ -36,9 +40,11 @@ func TestFilesArriveWhole(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "file"), want, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var got bytes.Buffer
-		if err := run(t.Context(), addr, "/data", "file", &got); err != nil || !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("of %d bytes %d arrived: %v", size, got.Len(), err)
+		for _, addr := range []string{addr, short} {
+			var got bytes.Buffer
+			if err := run(t.Context(), addr, "/data", "file", &got); err != nil || !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("of %d bytes %d arrived: %v", size, got.Len(), err)
+			}
 		}
 	}
 	for _, tt := range [][3]string{
