@@ -87,13 +87,18 @@ func testSlow(t *testing.T, open Open) {
 
 // Many Calls at a time get their own replies.
 func testConcurrent(t *testing.T, open Open) {
-	c := open(t, oncrpc.HandlerFunc(echo), nil)
+	exchangeAtATime(t, open(t, oncrpc.HandlerFunc(echo), nil), 10_000)
+}
+
+// exchangeAtATime calls procedures 1 and 2 from 16 goroutines, with arguments of less than a number
+// of bytes.
+func exchangeAtATime(t *testing.T, c Conn, limit int) {
 	var wg sync.WaitGroup
 	for k := range 16 {
 		wg.Go(func() {
 			for i := range 30 {
-				data := bytes.Repeat([]byte{byte(k), byte(i)}, 1+(k*i*97)%5000)
-				if got := do(t, c, 1, data, len(data)); !bytes.Equal(got, data) {
+				data := bytes.Repeat([]byte{byte(k), byte(i)}, 1+(k*i*97)%(limit/2))
+				if got := do(t, c, 1+uint32(i%2), data, len(data)); !bytes.Equal(got, data) {
 					t.Errorf("%d bytes of another Call", len(got))
 				}
 			}

@@ -180,19 +180,7 @@ func testMarkedDies(t *testing.T, open Open, answers, exits bool, die func()) {
 
 // Many Calls of marked and other procedures at a time get their own replies.
 func testMarkedConcurrent(t *testing.T, open Open) {
-	c := open(t, mark(echo), nil)
-	var wg sync.WaitGroup
-	for k := range 16 {
-		wg.Go(func() {
-			for i := range 30 {
-				data := bytes.Repeat([]byte{byte(k), byte(i)}, 1+(k*i*97)%5000)
-				if got := do(t, c, 1+uint32(i%2), data, len(data)); !bytes.Equal(got, data) {
-					t.Errorf("%d bytes of another Call", len(got))
-				}
-			}
-		})
-	}
-	wg.Wait()
+	exchangeAtATime(t, open(t, mark(echo), nil), 10_000)
 }
 
 // A marked procedure that blocks delays no other connection. Close cancels its context, and waits
