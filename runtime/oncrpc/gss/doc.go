@@ -12,7 +12,8 @@
 //
 // It makes a context with the first call, and another one when the server no longer has it. Calls
 // that the carrier sends again after a lost connection get a new sequence number
-// (oncrpc.Call.Renew).
+// (oncrpc.Call.Renew). A call that is submitted has a goroutine, which computes its checksums
+// (ADR 0198).
 //
 // # Server
 //
