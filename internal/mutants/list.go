@@ -58,7 +58,7 @@ var mutants = slices.Concat(
 	planMutants,
 	amendMutants,
 	callMutants,
-	submitMutants, inlineMutants,
+	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants,
 	v2Mutants,
 	version2Mutants,

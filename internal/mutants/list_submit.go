@@ -75,7 +75,7 @@ var submitMutants = []mutant{
 	{"a batch that flush has taken is dropped", "runtime/oncrpc/tcp/writer.go", "for len(c.out.bufs) > 0 || c.out.take() {", "for c.out.take() {", submitTests},
 	{"the reader stalls with messages held", "runtime/oncrpc/tcp/request.go", "if s.conn.out.held { //", "if false { //", submitTests},
 	{"a fragment that is not the last counts as a record", "runtime/oncrpc/tcp/record.go", "return mark&lastFragment != 0 && int64", "return int64", submitTests},
-	{"a part of a record counts as a record", "runtime/oncrpc/tcp/record.go", "<= int64(rd.r.Buffered()-markSize)", "<= int64(rd.r.Buffered()+100)", submitTests},
+	{"a part of a record counts as a record", "runtime/oncrpc/tcp/record.go", "<= int64(rd.r.buffered()-markSize)", "<= int64(rd.r.buffered()+100)", submitTests},
 	{"a submitted Call is not made again", "internal/resend/attempts.go", "	if err, over := a.over(c, err); over {\n		a.finish", "	if err, over := a.over(c, err); over || !over {\n		a.finish", submitTests},
 	{"a Call is submitted to a Client that is closed", "internal/reconnect/machine/machine.go", "		return m.rules.Closed\n	}\n	return nil", "		return nil\n	}\n	return nil", submitTests},
 	{"a Call is submitted to a Backchannel that is closed", "internal/backchannel/backchannel.go", "return c, false, oncrpc.ErrClosed", "return c, false, nil", submitTests},

@@ -157,7 +157,7 @@ func (c *Conn) join() {
 // setStream sets the stream. TLS has the deadlines of the stream below it. Nothing may read or
 // write during the call.
 func (c *Conn) setStream(nc net.Conn) {
-	c.in.reset(nc)
+	c.in.r.reset(nc, &c.shared.large)
 	w := &c.out
 	w.nc, w.deadline, w.vector, w.direct = nc, time.Time{}, false, direct{}
 	switch nc.(type) {
@@ -216,6 +216,7 @@ func (c *Conn) read() {
 			break
 		}
 	}
+	c.in.r.release()
 	c.reserved.give()
 	c.deliver()
 }

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -61,7 +60,7 @@ func TestDeadlineOfWrites(t *testing.T) {
 		}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
 		{"another stream", func(c *Conn) {
 			c.out.deadline = time.Now().Add(limit)
-			c.in = records{r: bufio.NewReader(nil)}
+			c.in = records{}
 			c.setStream(c.out.nc)
 		}, func(now time.Time) (time.Time, bool) { return now.Add(limit), true }},
 	} {

@@ -14,7 +14,8 @@ type shared struct {
 	budget admission.Budget
 	places admission.Places[request]
 	blocks admission.Blockers
-	ended  func(*Conn) // called on another goroutine when a connection is down; may be nil
+	large  atomic.Int32 // see input
+	ended  func(*Conn)  // called on another goroutine when a connection is down; may be nil
 }
 
 // alone returns the state of a connection that has no server. It has no limits.

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -79,7 +78,7 @@ func TestIdleMemoryIsFreed(t *testing.T) {
 func reader(b []byte, maxSize, maxFragments int) (*records, *[]int) {
 	var grown []int
 	return &records{
-		r: bufio.NewReaderSize(bytes.NewReader(b), readBuffer), maxSize: maxSize, maxFragments: maxFragments,
+		r: input{src: bytes.NewReader(b)}, maxSize: maxSize, maxFragments: maxFragments,
 		deadline: func(time.Time) {},
 		grow: func(n int, _ bool) error {
 			if n <= 0 {
@@ -169,7 +168,7 @@ func TestRecordMemoryFollowsBytes(t *testing.T) {
 		t.Errorf("the memory of a second record grew by %v", *grown)
 	}
 	rd.grow = func(int, bool) error { return net.ErrClosed }
-	rd.r.Reset(bytes.NewReader(fragment(size, true)))
+	rd.r.src = (bytes.NewReader(fragment(size, true)))
 	if _, err := rd.next(nil); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("without room: %v", err)
 	}

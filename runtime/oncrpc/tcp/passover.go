@@ -61,12 +61,12 @@ func (rd *records) passOver(buf []byte, word uint32, over error) ([]byte, error)
 			break
 		}
 		rd.arm(markSize)
-		mark, err := rd.r.Peek(markSize)
+		mark, err := rd.r.peek(markSize)
 		if err != nil {
 			return head, fmt.Errorf("record mark: %w", noEOF(err))
 		}
 		word = binary.BigEndian.Uint32(mark)
-		_, _ = rd.r.Discard(markSize)
+		_, _ = rd.r.discard(markSize)
 		rd.due -= markSize
 	}
 	if _, _, ok := oncrpc.Peek(head); !ok {
@@ -88,10 +88,10 @@ func (rd *records) skip(head *[]byte, n int64) (got int, err error) {
 	}
 	if missing > 0 {
 		at := len(*head)
-		got, err = io.ReadFull(rd.r, (*head)[at:at+part])
+		got, err = io.ReadFull(&rd.r, (*head)[at:at+part])
 		*head = (*head)[:at+got]
 	} else {
-		got, err = rd.r.Discard(part)
+		got, err = rd.r.discard(part)
 	}
 	rd.due -= got
 	rd.parts.Add(1)

@@ -1,8 +1,6 @@
 package tcp
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -29,14 +27,12 @@ const (
 	firstSize   = 64 << 10
 	growth      = 3        // a longer one has at most 3 times the bytes that the peer sent
 	progress    = 64 << 10 // bytes that must come in each Config.RecordTimeout
-	readBuffer  = 16 << 10
-	firstQuoted = 32 // the most bytes of a peer that an error quotes
+	firstQuoted = 32       // the most bytes of a peer that an error quotes
 )
 
 // records reads records from a stream.
 type records struct {
-	src          io.Reader     // the stream
-	r            *bufio.Reader // of src; nil before the first byte
+	r            input // the stream
 	maxSize      int
 	maxFragments int
 
@@ -62,56 +58,19 @@ type records struct {
 	parts atomic.Uint64 // reads of a fragment before the last: a long record is on its way
 }
 
-// reset sets the stream. A stream that brings nothing has no read buffer.
-func (rd *records) reset(src io.Reader) {
-	rd.src = src
-	if rd.r != nil {
-		rd.r.Reset(src)
-	}
-}
-
-// begin waits for the first bytes, in memory of the caller, and makes the read buffer.
-func (rd *records) begin(b []byte) error {
-	n, err := io.ReadAtLeast(rd.src, b, 1)
-	if err != nil {
-		return err
-	}
-	rd.r = bufio.NewReaderSize(&resumed{bytes.Clone(b[:n]), rd.src}, readBuffer)
-	return nil
-}
-
-// resumed is a stream with the bytes that have been read from it in front.
-type resumed struct {
-	read []byte
-	io.Reader
-}
-
-// Read implements io.Reader.
-func (r *resumed) Read(b []byte) (int, error) {
-	if len(r.read) == 0 {
-		return r.Reader.Read(b)
-	}
-	n := copy(b, r.read)
-	r.read = r.read[n:]
-	return n, nil
-}
-
 // next reads a record into the empty slice buf and returns it. It replaces buf by larger memory
 // where needed. The error wraps io.EOF only if the stream is closed between records, as it should
 // be. After a *passedOver the next record can be read.
 func (rd *records) next(buf []byte) ([]byte, error) {
 	defer rd.disarm()
-	if rd.r == nil {
-		first := append(buf, 0)
-		if err := rd.begin(first[:cap(first)]); err != nil {
-			return buf, fmt.Errorf("record mark: %w", err)
-		}
+	if err := rd.r.begin(buf); err != nil {
+		return buf, fmt.Errorf("record mark: %w", err)
 	}
 	for fragments := 1; ; fragments++ {
 		if len(buf) > 0 || fragments > 1 {
 			rd.arm(markSize)
 		}
-		mark, err := rd.r.Peek(markSize)
+		mark, err := rd.r.peek(markSize)
 		if err != nil {
 			if len(mark) > 0 || fragments > 1 {
 				err = noEOF(err)
@@ -121,12 +80,12 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 		word := binary.BigEndian.Uint32(mark)
 		n := int(word &^ lastFragment)
 		if n > rd.maxSize && !rd.begun && len(buf) == 0 {
-			first, _ := rd.r.Peek(min(rd.r.Buffered(), firstQuoted)) // they are buffered
+			first, _ := rd.r.peek(min(rd.r.buffered(), firstQuoted)) // they are buffered
 			if err := speaksRPC(first); err != nil {
 				return buf, err
 			}
 		}
-		_, _ = rd.r.Discard(markSize)
+		_, _ = rd.r.discard(markSize)
 		rd.due -= markSize
 		var over error
 		switch {
@@ -146,7 +105,7 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 			return buf, err
 		}
 		if last {
-			rd.begun, rd.fragments = true, fragments
+			rd.begun, rd.fragments, rd.r.short = true, fragments, len(buf) < readBuffer
 			return buf, nil
 		}
 	}
@@ -166,7 +125,7 @@ func (rd *records) fragment(buf []byte, n int, last bool) ([]byte, error) {
 			part = min(part, rd.due)
 		}
 		at := len(buf)
-		got, err := io.ReadFull(rd.r, buf[at:at+part])
+		got, err := io.ReadFull(&rd.r, buf[at:at+part])
 		buf = buf[:at+got]
 		rd.due -= got
 		rd.came.Add(int64(got))
@@ -182,21 +141,12 @@ func (rd *records) fragment(buf []byte, n int, last bool) ([]byte, error) {
 
 // whole reports whether next returns a record without a read: its only fragment is buffered.
 func (rd *records) whole() bool {
-	if rd.r == nil || rd.r.Buffered() < markSize {
+	if rd.r.buffered() < markSize {
 		return false
 	}
-	b, _ := rd.r.Peek(markSize) // they are buffered
+	b, _ := rd.r.peek(markSize) // they are buffered
 	mark := binary.BigEndian.Uint32(b)
-	return mark&lastFragment != 0 && int64(mark&^lastFragment) <= int64(rd.r.Buffered()-markSize)
-}
-
-// full reports whether the read buffer is full.
-func (rd *records) full() bool { return rd.r.Buffered() == rd.r.Size() }
-
-// more reads once into the read buffer. The buffer must not be full.
-func (rd *records) more() error {
-	_, err := rd.r.Peek(rd.r.Buffered() + 1)
-	return err
+	return mark&lastFragment != 0 && int64(mark&^lastFragment) <= int64(rd.r.buffered()-markSize)
 }
 
 // larger returns memory for buf and n more bytes, or for a part of them. A record of many short
@@ -249,10 +199,10 @@ func keep(b []byte) {
 // arm limits the time for the next n bytes unless they are buffered. While there is a limit, it is
 // renewed for each progress bytes, so that short fragments do not put it off.
 func (rd *records) arm(n int) {
-	if rd.r.Buffered() < n && !rd.partial.Load() {
+	if rd.r.buffered() < n && !rd.partial.Load() {
 		rd.partial.Store(true)
 	}
-	if rd.timeout > 0 && (rd.armed && rd.due <= 0 || !rd.armed && rd.r.Buffered() < n) {
+	if rd.timeout > 0 && (rd.armed && rd.due <= 0 || !rd.armed && rd.r.buffered() < n) {
 		rd.armed, rd.due = true, progress
 		rd.deadline(time.Now().Add(rd.timeout))
 	}

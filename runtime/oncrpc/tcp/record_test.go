@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/hex"
 	"errors"
@@ -15,7 +14,7 @@ import (
 func reading(r io.Reader, most, fragments int) (*records, *int) {
 	reserved := new(int)
 	return &records{
-		r: bufio.NewReader(r), maxSize: most, maxFragments: fragments, deadline: func(time.Time) {},
+		r: input{src: r}, maxSize: most, maxFragments: fragments, deadline: func(time.Time) {},
 		grow: func(n int, _ bool) error { *reserved += n; return nil },
 	}, reserved
 }

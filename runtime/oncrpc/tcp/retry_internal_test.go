@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/tls"
@@ -205,7 +204,7 @@ func TestMarksAreProgress(t *testing.T) {
 	stream := bytes.Repeat([]byte{0, 0, 0, 0}, fragments-1)
 	set, removed := 0, 0
 	rd := &records{
-		r:       bufio.NewReaderSize(iotest.OneByteReader(bytes.NewReader(append(stream, fragment(0, true)...))), readBuffer),
+		r:       input{src: iotest.OneByteReader(bytes.NewReader(append(stream, fragment(0, true)...)))},
 		maxSize: 100, maxFragments: fragments, timeout: time.Hour, grow: func(int, bool) error { return nil },
 		deadline: func(at time.Time) {
 			if at.IsZero() {

@@ -17,8 +17,8 @@ import (
 // returns after each read, so the caller has to look whether it can continue. c.mu must be held;
 // stall releases it while it waits.
 func (c *Conn) stall() error {
-	wait := c.in.more
-	if c.in.full() {
+	wait := c.in.r.fill
+	if c.in.r.full() {
 		socket, err := rawConn(c.out.nc)
 		if err != nil { // no socket of the system
 			c.wake.Wait()

@@ -1,7 +1,6 @@
 package tcp
 
 import (
-	"bufio"
 	"container/list"
 	"context"
 	"encoding/binary"
@@ -99,7 +98,7 @@ func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 		return nil, fmt.Errorf("send the AUTH_TLS probe: %w", err)
 	}
 	in := records{
-		r: bufio.NewReaderSize(nc, probeReply), maxSize: probeReply, maxFragments: probeReply,
+		r: input{src: nc, size: probeReply}, maxSize: probeReply, maxFragments: probeReply,
 		deadline: func(time.Time) {}, grow: func(int, bool) error { return nil },
 	}
 	rec, err := in.next(nil)
@@ -110,7 +109,7 @@ func (t *tlsSettings) probe(nc net.Conn) (refusal, err error) {
 		return nil, farewell(false, in.fragments)
 	}
 	refusal, err = offer(rec, xid)
-	if n := in.r.Buffered(); err == nil && n > 0 {
+	if n := in.r.buffered(); err == nil && n > 0 {
 		// RFC 9289 §5.1.1: what an attacker appends to the reply must not seem to have come in TLS.
 		err = fmt.Errorf("%w: %d bytes of plaintext follow the reply to the AUTH_TLS probe, must be none (RFC 9289 §5.1.1): an attacker may have inserted them", ErrTLS, n)
 	}
@@ -191,7 +190,7 @@ func (c *Conn) switchToTLS(xid uint32) error {
 	} else if !ok {
 		return c.accept(xid, refusalOf(xid, oncrpc.Refused(oncrpc.AuthStatRejectedCred)))
 	}
-	if n := c.in.r.Buffered(); n > 0 {
+	if n := c.in.r.buffered(); n > 0 {
 		// RFC 9289 §5.1.1: discarded without an answer.
 		return fmt.Errorf("%w: %d bytes of plaintext follow the AUTH_TLS probe, must be none before its reply (RFC 9289 §5.1.1): an attacker may have inserted them", ErrTLS, n)
 	}
