@@ -35,7 +35,8 @@
 // from the caller's slices to their places in one buffer that holds the whole message. For results,
 // the caller passes slices (Call.Results), and the server writes items there from the handler's
 // memory. With a provider that registers Go memory, this package copies no byte of an item on the
-// way. The provider may copy.
+// way. The provider may copy. Where the caller states the size of the whole reply (Call.WholeReply)
+// and both ends take that in one message, small results come inline instead.
 //
 // # The life of a Call
 //

@@ -181,6 +181,9 @@ func (o *offering) results(ctx context.Context) error {
 	for last > 0 && len(call.Results[last-1]) == 0 {
 		last-- // no chunk means the same as an empty one, and every peer understands it (R86)
 	}
+	if last > 0 && s.shape.resent == 0 && o.comesInline(call.WholeReply) {
+		return nil
+	}
 	last = min(last, s.shape.mostResults())
 	if err := o.set.checkChunks("write chunks for Results", last); err != nil {
 		return err
@@ -220,6 +223,15 @@ func (o *offering) results(ctx context.Context) error {
 	}
 	s.call.ReplyTo = nil // the peer can write there until the key is invalid
 	return o.register(l.Reply[:0], call.ReplyBuf, replyChunk)
+}
+
+// comesInline reports whether results come in a reply of n bytes at most, and not by chunk: if the
+// device prefers a message of that size, and the inline size that both ends have said is more than
+// others have (RFC 8797 §4.2; R37). So a peer with 4096 bytes, or without private data, gets the
+// same Calls as without Call.WholeReply.
+func (o *offering) comesInline(n int) bool {
+	t := o.terms
+	return n > 0 && t.Recv > defaultInline && n <= t.recvRoom(&o.slot.call.Lists)-max(0, t.Recv-o.set.whole)
 }
 
 // registerOwn registers n bytes of the connection's memory for the reply and appends its segments

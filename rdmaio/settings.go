@@ -28,6 +28,7 @@ type settings struct {
 	limits     chunk.Limits
 	private    v1.Private // what this side advertises in version 1
 	invalidate bool       // RemoteInvalidate, if the device can do it
+	whole      int        // bytes of the longest message in which results come inline
 	extensions *extensionSet
 	firstRecv  int          // size of Receives at the beginning; more only if an extension says so
 	faults     *slog.Logger // for errors and panics of handlers

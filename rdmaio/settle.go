@@ -141,6 +141,7 @@ func (cfg *Config) settle(dev verbs.Device, role engine.Role) (settings, error) 
 		s.firstRecv, err = s.extensions.receiveSize(s.InlineRecv)
 	}
 	s.invalidate = s.RemoteInvalidate > 0 && a.RemoteInvalidate
+	s.whole = a.InlineSize
 	s.private = v1.DefaultPrivate()
 	if a.MaxPrivateData >= v1.PrivateSize { // else there is no room for it (RFC 8797 §4)
 		s.private = v1.Private{

@@ -60,6 +60,7 @@ var mutants = slices.Concat(
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants,
+	resultsMutants,
 	v2Mutants,
 	version2Mutants,
 	nfsMutants,

@@ -90,7 +90,7 @@ var submitMutants = []mutant{
 	{"a Call past its deadline is made again", "internal/resend/resend.go", "return !call.Deadline.IsZero() && errors", "return call.Deadline.IsZero() && errors", submitTests},
 	{"interceptors do not see submitted calls", "runtime/oncrpc/rpc/submit.go", "len(c.cfg.Interceptors) > 0 && checkValues", "len(c.cfg.Interceptors) > 99 && checkValues", submitTests},
 	{"a submitted call has no deadline", "runtime/oncrpc/rpc/call.go", "		p.call.Deadline = opt.Deadline\n", "", submitTests},
-	{"a deadline stays for the next call", "runtime/oncrpc/rpc/call.go", "p.call.MaxReply, p.call.Deadline = oncrpc.Message{}, nil, nil, 0, time.Time{}", "p.call.MaxReply = oncrpc.Message{}, nil, nil, 0", submitTests},
+	{"a deadline stays for the next call", "runtime/oncrpc/rpc/call.go", "p.call.ReplyBuf, p.call.Deadline = oncrpc.Message{}, nil, nil, time.Time{}", "p.call.ReplyBuf = oncrpc.Message{}, nil, nil", submitTests},
 
 	{"a Call takes the place of another one", "internal/inflight/byxid.go", "; p.record == nil {\n		*p = place", "; xid&1 == 0 || p.record == nil {\n		*p = place", inflightTests},
 	{"a Call is found by a part of its XID", "internal/inflight/byxid.go", "p.xid == xid && p.record != nil {\n		return", "p.record != nil {\n		return", inflightTests},

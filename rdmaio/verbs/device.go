@@ -56,8 +56,8 @@ type DeviceAttributes struct {
 	MaxPrivateData        int // bytes in each connection management message
 
 	// InlineSize is the size in bytes of the longest message that is better sent whole than fetched
-	// by a Read. Transports use it as the default inline threshold; it limits nothing in this
-	// package. If zero, the device has no preference.
+	// by a Read, or brought by a Write. Transports use it as the default inline threshold; it
+	// limits nothing in this package. If zero, the device has no preference.
 	InlineSize int
 
 	// HeapMemory reports whether RegisterMemory accepts any slice of the Go heap. If

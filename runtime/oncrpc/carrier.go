@@ -79,7 +79,7 @@ const DefaultMaxMessage = 16 << 20
 // Call is an RPC to make. It may be used again when the method that made it has returned.
 //
 // Results, ReplyBuf and MaxReply are memory for a Carrier that needs to have it before the reply
-// comes. Others ignore them.
+// comes, and WholeReply says when it does not. Others ignore them.
 type Call struct {
 	// Message is the RPC Call. No other Call in progress on the connection may have its XID. A
 	// retransmission on another connection keeps the XID (R284).
@@ -105,6 +105,12 @@ type Call struct {
 	// its memory as the reply chunk, and copies the reply to ReplyBuf, or to memory allocated for
 	// it if it is longer.
 	MaxReply int
+
+	// WholeReply is the size of the largest reply with the Results in it, in bytes. If zero, it is
+	// not known. If both ends of a connection over RDMA have an inline size of more than 4096
+	// bytes, which the reply fits, and the device prefers it so, then the Results are not offered
+	// and come in Reply.Message: give ReplyBuf room for them. A longer reply would be refused.
+	WholeReply int
 
 	// Idempotent states that the procedure may be executed twice without harm. A Carrier may then
 	// offer less memory than MaxReply at first, and send the Call again with more if the reply

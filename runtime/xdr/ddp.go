@@ -89,6 +89,14 @@ func (d *Decoder) ReinsertInOrder(sites []Site, items []Item) {
 	d.reinsert(placement{Items: items, InOrder: true, Sites: sites})
 }
 
+// PlaceInOrder is ReinsertInOrder with memory for the results that are inline. An eligible opaque
+// result of item i is copied to the beginning of memory[i] if it fits, and the value points there,
+// in both memory modes. The others are decoded as without memory. items has as many elements as
+// memory, or more.
+func (d *Decoder) PlaceInOrder(sites []Site, items []Item, memory [][]byte) {
+	d.reinsert(placement{Items: items, InOrder: true, Sites: sites, Memory: memory})
+}
+
 // ExpectAt gives d the items of a Call that came by chunk, if the transport has already put them
 // into the message. At each Position, an eligible item as long as the chunk must begin. d decodes
 // these items from the stream like any other. base is the position, in the RPC message, of the next

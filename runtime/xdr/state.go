@@ -55,6 +55,9 @@ type placement struct {
 	Base     uint64 // the stream position of the input's first byte
 	Inserted uint64 // bytes of items found so far, padding included
 	Within   bool   // the elements of an item are being read
+
+	Memory [][]byte // for the items not found yet, if they are inline; may be shorter than Items
+	Room   []byte   // memory for the item that codec.Take has found inline
 }
 
 // slab is memory for values of one type.

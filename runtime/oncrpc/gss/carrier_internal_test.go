@@ -113,6 +113,12 @@ func TestProtectedCallOffersMoreMemory(t *testing.T) {
 			t.Errorf("%s, %v: MaxReply %d, %d bytes, %d results, want %d, %d, %d", tt.name, tt.service,
 				call.MaxReply, len(call.ReplyBuf), len(call.Results), tt.wantMost, tt.buf, tt.wantOfResults)
 		}
+		for plain, want := range map[int]int{0: 0, -1: -1, 3000: 3000 + overhead(info, tt.service)} {
+			x.plain.WholeReply = plain
+			if x.offer(info); call.WholeReply != want {
+				t.Errorf("%s, %v: WholeReply %d of %d, want %d", tt.name, tt.service, call.WholeReply, plain, want)
+			}
+		}
 	}
 }
 

@@ -31,6 +31,7 @@ type exchange struct {
 func (x *exchange) restore() {
 	c, p := x.call, &x.plain
 	c.Message, c.Results, c.ReplyBuf, c.MaxReply, c.Renew = p.Message, p.Results, p.ReplyBuf, p.MaxReply, p.Renew
+	c.WholeReply = p.WholeReply
 }
 
 // do makes the call in a context. problem reports that one side refused it because of the context.
@@ -142,9 +143,12 @@ func (x *exchange) offer(info *Info) {
 			}
 		}
 	}
-	c.ReplyBuf, c.MaxReply = p.ReplyBuf, p.MaxReply
+	c.ReplyBuf, c.MaxReply, c.WholeReply = p.ReplyBuf, p.MaxReply, p.WholeReply
 	if most > 0 {
 		c.MaxReply = most + overhead(info, x.service)
+	}
+	if c.WholeReply > 0 {
+		c.WholeReply += overhead(info, x.service)
 	}
 }
 

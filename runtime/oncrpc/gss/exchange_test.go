@@ -77,13 +77,13 @@ func TestReplyToAnyTransmission(t *testing.T) {
 				for range 3 {
 					xid := c.XID()
 					second := plainCall(t, xid, "args")
-					call := &oncrpc.Call{Message: oncrpc.Message{Inline: plainCall(t, xid, "ARGS")}, Results: [][]byte{make([]byte, 8)}, MaxReply: 500}
+					call := &oncrpc.Call{Message: oncrpc.Message{Inline: plainCall(t, xid, "ARGS")}, Results: [][]byte{make([]byte, 8)}, MaxReply: 500, WholeReply: 600}
 					call.Renew = func(context.Context) (oncrpc.Message, error) { return oncrpc.Message{Inline: second}, nil }
 					reply, err := c.Call(soon(t), call)
 					if want := []string{"ARGS", "args"}[which]; err != nil || string(reply.Message[24:]) != want {
 						t.Fatalf("%v, reply to transmission %d: %+v, %v", service, which, reply, err)
 					}
-					if m, err := call.Renew(t.Context()); err != nil || !bytes.Equal(m.Inline, second) || !bytes.Equal(call.Inline, second) || len(call.Results) != 1 || call.MaxReply != 500 {
+					if m, err := call.Renew(t.Context()); err != nil || !bytes.Equal(m.Inline, second) || !bytes.Equal(call.Inline, second) || len(call.Results) != 1 || call.MaxReply != 500 || call.WholeReply != 600 {
 						t.Errorf("the Call was changed: %+v", call)
 					}
 				}

@@ -20,7 +20,8 @@ type pooledCall struct {
 	buf, reply        []byte
 	head              oncrpc.Header
 	call              oncrpc.Call
-	received          int // size of the reply
+	placed            []xdr.Item // for items
+	received          int        // size of the reply
 
 	procedure uint32
 	traits    traits
@@ -68,19 +69,21 @@ func (p *pooledCall) release() {
 	p.aliasing.Reset(nil)
 	p.head = oncrpc.Header{}
 	p.received = 0
-	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.MaxReply, p.call.Deadline = oncrpc.Message{}, nil, nil, 0, time.Time{}
+	clear(p.placed)
+	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.Deadline = oncrpc.Message{}, nil, nil, time.Time{}
+	p.call.MaxReply, p.call.WholeReply = 0, 0
 	p.results, p.cred, p.dec, p.done = nil, nil, nil, nil
 	p.client.calls.Put(p)
 }
 
 // prepare makes the message of the call.
-func (p *pooledCall) prepare(args xdr.Value, opt *Options, most int) error {
+func (p *pooledCall) prepare(args xdr.Value, opt *Options, most bound) error {
 	c := p.client
 	if err := checkValues(args, p.results); err != nil {
 		return err
 	}
 	p.traits, p.cred, p.dec = c.traits[p.procedure], &c.cfg.Cred, p.copying
-	p.call.ReplyBuf, p.call.MaxReply = p.reply, most
+	p.call.ReplyBuf, p.call.MaxReply = p.reply, most.offer
 	p.call.Idempotent = p.traits.idempotent
 	if c.cfg.Idempotent != nil {
 		p.call.Idempotent = c.cfg.Idempotent(p.procedure)
@@ -91,9 +94,13 @@ func (p *pooledCall) prepare(args xdr.Value, opt *Options, most int) error {
 		}
 		if p.call.Results = opt.Results; len(opt.Results) > 0 {
 			p.call.MaxReply = -1 // the long results go to opt.Results
+			p.call.WholeReply = most.whole
 		}
 		if opt.ReplyBuf != nil {
 			p.call.ReplyBuf, p.call.MaxReply, p.dec = opt.ReplyBuf, 0, p.aliasing
+			if p.call.WholeReply > len(opt.ReplyBuf) {
+				p.call.WholeReply = 0 // there is no memory for it
+			}
 		}
 		if opt.Cred != nil {
 			p.cred = opt.Cred
@@ -149,7 +156,7 @@ func (p *pooledCall) conclude(reply *oncrpc.Reply, err error) (ran bool, _ error
 	if err := c.cfg.CheckVerf(p.cred, &p.head.Body.Reply.Accepted.Verf); err != nil {
 		return true, err
 	}
-	p.dec.ReinsertInOrder(p.traits.results, reply.Items)
+	p.dec.PlaceInOrder(p.traits.results, p.items(reply), p.call.Results)
 	if p.results != nil {
 		err = p.results.DecodeXDR(p.dec)
 	}
@@ -160,6 +167,16 @@ func (p *pooledCall) conclude(reply *oncrpc.Reply, err error) (ran bool, _ error
 		return true, fmt.Errorf("results: %w", err)
 	}
 	return true, nil
+}
+
+// items returns the items of a reply, one for each of call.Results at least.
+func (p *pooledCall) items(reply *oncrpc.Reply) []xdr.Item {
+	missing := len(p.call.Results) - len(reply.Items)
+	if missing <= 0 {
+		return reply.Items
+	}
+	p.placed = append(append(p.placed[:0], reply.Items...), make([]xdr.Item, missing)...)
+	return p.placed
 }
 
 // over reports the call to Events, and returns its error. p must not be used afterwards.

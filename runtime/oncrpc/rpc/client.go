@@ -62,9 +62,9 @@ const (
 // Options are the options of one call.
 type Options struct {
 	// Results is memory for the eligible results (Program.Bindings), in their order. Each slice
-	// must be as long as the longest result that may come. The server writes the results there by
-	// RDMA, and the decoded values point into them. A result with an empty slice, or without a
-	// slice, comes inline.
+	// must be as long as the longest result that may come. The decoded values point into them: the
+	// server writes the results there by RDMA, or they are copied from the message. A result with
+	// an empty slice, or without a slice, comes inline and has its own memory.
 	Results [][]byte
 
 	// ReplyBuf is memory for the reply without Results. It includes the RPC header of ReplyHead
@@ -146,7 +146,7 @@ func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.
 }
 
 // call is Call with the size of the largest reply.
-func (c *Client) call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
+func (c *Client) call(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most bound) error {
 	// invoke returns the error of checkValues
 	if len(c.cfg.Interceptors) == 0 || checkValues(args, results) != nil {
 		return c.invoke(ctx, proc, args, results, opt, most)
@@ -180,7 +180,7 @@ func checkValues(args, results xdr.Value) error {
 }
 
 // invoke makes one call.
-func (c *Client) invoke(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int) error {
+func (c *Client) invoke(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most bound) error {
 	p := c.newCall(proc, results)
 	ran, err := false, p.prepare(args, opt, most)
 	if err == nil {
@@ -223,18 +223,29 @@ func (c *Client) explain(err error, cred *oncrpc.OpaqueAuth, xid uint32) error {
 // 5531 §8.2).
 const largestHead = ReplyHead + 400
 
-// maxReply returns the oncrpc.Call.MaxReply for a call with these results.
-func (c *Client) maxReply(results xdr.Value) int {
+// bound is the size limit of a reply.
+type bound struct {
+	offer int // oncrpc.Call.MaxReply
+	whole int // oncrpc.Call.WholeReply: what its results are known to be, 0: unknown
+}
+
+// maxReply returns the bound of a call with these results.
+func (c *Client) maxReply(results xdr.Value) bound {
 	if results == nil {
 		return c.bounded(0)
 	}
 	if r, ok := results.(interface{ XDRMaxSize() int }); ok {
 		return c.bounded(uint64(r.XDRMaxSize()))
 	}
-	return c.cfg.MaxReply
+	return bound{offer: c.cfg.MaxReply}
 }
 
-// bounded returns the oncrpc.Call.MaxReply for results of at most size bytes.
-func (c *Client) bounded(size uint64) int {
-	return int(min(int64(c.maxBounded), int64(min(size, math.MaxInt32))+largestHead))
+// bounded returns the bound of a call with results of at most size bytes.
+func (c *Client) bounded(size uint64) bound {
+	whole := int64(min(size, math.MaxInt32)) + largestHead
+	b := bound{offer: int(min(int64(c.maxBounded), whole))}
+	if whole <= math.MaxInt32 {
+		b.whole = int(whole)
+	}
+	return b
 }

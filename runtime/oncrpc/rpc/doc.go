@@ -69,10 +69,11 @@
 //
 // Data that the bindings make eligible is not copied into the message. Over RDMA, if it does not
 // fit inline, it moves from the sender's memory to the receiver's. A caller that passes memory in
-// Options.Results gets eligible results there, written by the server, and the decoded value points
-// into it. A server reads at most rdmaio.Config.MaxReadBytes for one call, 16 MiB by default, and
-// refuses larger arguments. Other carriers send the data with the message, and the decoded value
-// has its own memory: read the results from the value.
+// Options.Results gets eligible results there, and the decoded value points into it: over RDMA the
+// server writes long ones, and all others are copied from the message. A result that is longer than
+// its memory has its own where the carrier lets it come: read the results from the value. A server
+// reads at most rdmaio.Config.MaxReadBytes for one call, 16 MiB by default, and refuses larger
+// arguments.
 //
 // Other results may have up to ClientConfig.MaxReply bytes: by default 16 MiB if their type or
 // Client.CallAtMost bounds them, and 512 KiB otherwise. A line such as

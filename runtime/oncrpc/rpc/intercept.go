@@ -58,7 +58,7 @@ type Invocation struct {
 	Procedure     uint32
 	Args, Results xdr.Value // of the types that a ServerInterceptor sees: *oncrpc.Void for none
 	Options       *Options  // or nil
-	most          int       // the size of the largest reply
+	most          bound     // of the reply
 }
 
 // around makes a call inside the interceptors from number i on.

@@ -26,7 +26,7 @@ func (c *Client) SubmitAtMost(ctx context.Context, proc uint32, args, results xd
 }
 
 // submit is Submit with the size of the largest reply.
-func (c *Client) submit(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int, done func(error)) error {
+func (c *Client) submit(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most bound, done func(error)) error {
 	err := ctx.Err()
 	if done == nil {
 		err = oncrpc.ErrNoDone
@@ -50,7 +50,7 @@ func (c *Client) submit(ctx context.Context, proc uint32, args, results xdr.Valu
 }
 
 // wait makes a call and calls done.
-func (c *Client) wait(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most int, done func(error)) {
+func (c *Client) wait(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, most bound, done func(error)) {
 	if opt != nil && !opt.Deadline.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, opt.Deadline)

@@ -119,8 +119,23 @@ func GetItem[T ~[]byte](d *xdr.Decoder, b []byte, off int, most uint32, s xdr.Si
 			*p = data
 			return off + 4, nil
 		}
+		if room := d.Placed.Room; room != nil && uint64(n) <= uint64(len(room)) {
+			return getPlaced(d, b, off+4, n, room, p)
+		}
 	}
 	return getData(d, b, off+4, n, p)
+}
+
+// getPlaced is getData with a copy in room.
+func getPlaced[T ~[]byte](d *xdr.Decoder, b []byte, off int, n uint32, room []byte, p *T) (int, error) {
+	alias := d.Alias
+	d.Alias = true // the copy in room is the only one
+	end, err := getData(d, b, off, n, p)
+	if d.Alias = alias; err == nil {
+		copy(room, *p)
+		*p = room[:n:n]
+	}
+	return end, err
 }
 
 // getCount reads the count of opaque data.

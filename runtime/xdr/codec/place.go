@@ -17,10 +17,11 @@ func Reinserts(d *xdr.Decoder) bool {
 func Within(d *xdr.Decoder, on bool) { d.Placed.Within = on }
 
 // Take returns the item of n bytes that belongs at offset off of the input, and reports whether
-// it is out of line.
+// it is out of line. If it is inline, d.Placed.Room is the memory for it, if there is any.
 func Take(d *xdr.Decoder, s xdr.Site, off, n int) ([]byte, bool, *xdr.Error) {
 	p := &d.Placed
 	it := &p.Items[0]
+	p.Room = nil
 	switch {
 	case !p.InOrder:
 		if it.Position != p.Base+uint64(off)+p.Inserted || n == 0 {
@@ -29,7 +30,7 @@ func Take(d *xdr.Decoder, s xdr.Site, off, n int) ([]byte, bool, *xdr.Error) {
 	case !slices.Contains(p.Sites, s):
 		return nil, false, nil
 	case it.Data == nil:
-		p.Items = p.Items[1:]
+		p.Room = next(d)
 		return nil, false, nil
 	}
 	// R53: the count in the stream and the chunk must agree. A peer of version 1
@@ -37,12 +38,22 @@ func Take(d *xdr.Decoder, s xdr.Site, off, n int) ([]byte, bool, *xdr.Error) {
 	if len(it.Data) != n && len(it.Data) != xdr.Padded(n) {
 		return nil, false, Fail(xdr.CodeChunk, off, uint64(len(it.Data)), uint64(n), "")
 	}
-	p.Items = p.Items[1:]
+	next(d)
 	if p.InStream {
 		return nil, false, nil
 	}
 	p.Inserted += uint64(xdr.Padded(n))
 	return it.Data[:n:n], true, nil
+}
+
+// next drops the first item, and returns the memory for it.
+func next(d *xdr.Decoder) (room []byte) {
+	p := &d.Placed
+	p.Items = p.Items[1:]
+	if len(p.Memory) > 0 {
+		room, p.Memory = p.Memory[0], p.Memory[1:]
+	}
+	return room
 }
 
 // TakeArray is [Take] for an array of n elements, of size bytes each, or of at least size bytes

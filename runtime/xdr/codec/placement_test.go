@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"errors"
 	"testing"
 
@@ -65,6 +66,76 @@ func TestTake(t *testing.T) {
 					t.Errorf("%s: a chunk of %d bytes for an item of %d: %d bytes, %v, %v", mode, length, n, len(data), ok, err)
 				}
 			}
+		}
+	}
+}
+
+// Results that are inline go to the memory for them if they fit, in both modes. Those that came out
+// of line leave it alone, and so do data that is not eligible.
+func TestInlineResultsGoToTheirMemory(t *testing.T) {
+	input := []byte{0, 0, 0, 3, 1, 2, 3, 0, 0, 0, 0, 2, 0, 0, 0, 2, 4, 5, 0, 0, 0, 0, 0, 2, 6, 7, 0, 0, 0, 0, 0, 0}
+	out := []byte{8, 9}
+	for _, alias := range []bool{false, true} {
+		for _, sizes := range [][]int{{3, 2, 2, 0}, {8, 8, 8, 8}, {2, 2, 1, 1}, {0, 0, 0, 0}, {3}, {}} {
+			var memory [][]byte
+			for _, n := range sizes {
+				memory = append(memory, append(make([]byte, 0, 9), make([]byte, n)...))
+			}
+			d := xdr.NewDecoder(input, &xdr.DecoderOptions{Alias: alias})
+			d.PlaceInOrder([]xdr.Site{"a"}, []xdr.Item{{}, {Data: out}, {}, {}}, memory)
+			off := 0
+			for i, tt := range []struct {
+				site xdr.Site
+				want []byte
+				item int // -1: not eligible
+			}{{"a", input[4:7], 0}, {"a", out, 1}, {"b", []byte{4, 5}, -1}, {"a", []byte{6, 7}, 2}, {"a", nil, 3}} {
+				var got []byte
+				var err error
+				if off, err = GetItem(d, input, off, 100, tt.site, &got); err != nil || !bytes.Equal(got, tt.want) {
+					t.Fatalf("memory of %v: value %d is %v, want %v: %v", sizes, i, got, tt.want, err)
+				}
+				if len(got) == 0 {
+					continue
+				}
+				placed := tt.item >= 0 && tt.item < len(memory) && &got[0] == &memory[tt.item][:1][0]
+				if want := i != 1 && tt.item >= 0 && tt.item < len(memory) && len(memory[tt.item]) >= len(tt.want); placed != want || placed && cap(got) != len(got) {
+					t.Errorf("memory of %v: value %d is in its memory: %v, of capacity %d", sizes, i, placed, cap(got))
+				}
+				if inInput := &got[0] == &input[min(off, len(input))-min(off, 4)] && i != 1; !alias && inInput {
+					t.Errorf("value %d is not a copy", i)
+				}
+			}
+			if err := d.Done(); off != len(input) {
+				t.Errorf("read %d of %d bytes: %v", off, len(input), err)
+			}
+			if d.Alias != alias {
+				t.Errorf("the mode has changed from %v", alias)
+			}
+			if len(memory) > 1 && !bytes.Equal(memory[1], make([]byte, len(memory[1]))) {
+				t.Errorf("memory for a result out of line was written: %v", memory[1])
+			}
+		}
+	}
+}
+
+// Padding that is not zero, and data that is cut off, are errors of results with memory, too.
+func TestBrokenInlineResults(t *testing.T) {
+	for name, tt := range map[string]struct {
+		input []byte
+		want  error
+	}{
+		"cut off": {[]byte{0, 0, 0, 3, 1, 2}, xdr.ErrShort},
+		"padding": {[]byte{0, 0, 0, 3, 1, 2, 3, 4}, xdr.ErrPadding},
+		"long":    {[]byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4}, xdr.ErrBound},
+	} {
+		memory, got := make([]byte, 8), []byte("old")
+		d := xdr.NewDecoder(tt.input, nil)
+		d.PlaceInOrder([]xdr.Site{"a"}, []xdr.Item{{}}, [][]byte{memory})
+		if _, err := GetItem(d, tt.input, 0, 100, "a", &got); !errors.Is(err, tt.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if d.Alias || !bytes.Equal(memory, make([]byte, 8)) {
+			t.Errorf("%s: memory %v, alias: %v", name, memory, d.Alias)
 		}
 	}
 }
