@@ -17,8 +17,8 @@ type chains struct {
 	start func(slot int, done func(error)) error
 	dones []func(error) // by slot
 
-	left atomic.Int64 // calls to begin
-	open atomic.Int64 // slots
+	left *atomic.Int64 // calls to begin
+	open atomic.Int64  // slots
 	over chan struct{}
 
 	mu  sync.Mutex
@@ -26,7 +26,7 @@ type chains struct {
 }
 
 func newChains(depth int, start func(slot int, done func(error)) error) *chains {
-	l := &chains{Sampler: bench.NewSampler(depth), start: start, over: make(chan struct{}, 1)}
+	l := &chains{Sampler: bench.NewSampler(depth), start: start, left: new(atomic.Int64), over: make(chan struct{}, 1)}
 	for slot := range depth {
 		l.dones = append(l.dones, func(err error) {
 			l.End(slot)
@@ -58,12 +58,17 @@ func (l *chains) next(slot int, err error) {
 // run makes n calls.
 func (l *chains) run(n int) (time.Duration, error) {
 	l.left.Store(int64(n))
-	l.open.Store(int64(len(l.dones)))
 	l.Reset()
 	began := time.Now()
+	l.begin()
+	<-l.over
+	return time.Since(began), l.err
+}
+
+// begin begins the first calls. At the end there is something in over.
+func (l *chains) begin() {
+	l.open.Store(int64(len(l.dones)))
 	for slot := range l.dones {
 		l.next(slot, nil)
 	}
-	<-l.over
-	return time.Since(began), l.err
 }

@@ -10,8 +10,9 @@
 //     24 bytes. "stubs/tcp" is the same with headers of runtime/oncrpc and generated code on both
 //     sides.
 //   - framed-async: framed with a client that has one goroutine, which begins the next call where
-//     one is completed. "oncrpc/tcp/async", "stubs/tcp/async", "rdmatcp/async" and "mem/async" do
-//     so by Submit.
+//     one is completed. "rdmatcp-floor-async" is that for floor. "oncrpc/tcp/async",
+//     "stubs/tcp/async", "udp/async", "rdmatcp/async", "iwarp/async" and "mem/async" do so by
+//     Submit.
 //   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client. It calls the server of
 //     oncrpc/tcp.
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
@@ -25,6 +26,9 @@
 //   - iwarp: the same as rdmatcp over providers/iwarp, with CRCs.
 //   - mem: rdmaio over providers/mem, both ends in this process.
 //   - copy: one copy of as many bytes.
+//   - echo: with many connections only. The server writes back what it has read, and the client
+//     writes each call alone. The rows "stubs/rdmatcp" and "stubs/iwarp" have generated stubs with
+//     the default Configs, and "/async" calls a procedure that is marked as never blocking.
 //
 // A call has 128 bytes of arguments and of results. "write" moves bulk data to the server: in
 // rdmaio a read chunk, which the server fetches by RDMA Read. "read" moves it to the client: a

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
 // tcpConfig is the Config of connections of runtime/oncrpc/tcp. Handlers here never wait.
@@ -26,5 +26,14 @@ func dialTCPStubs(ctx context.Context, addr string, s bench.Shape) (*stubClient,
 	if err != nil {
 		return nil, err
 	}
-	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: bench.Pattern(s.Size)}, nil
+	return newStubClient(conn, s), nil
+}
+
+// dialUDPStubs does so over runtime/oncrpc/udp.
+func dialUDPStubs(ctx context.Context, addr string, s bench.Shape) (*stubClient, error) {
+	conn, err := udp.Dial(ctx, addr, nil)
+	if err != nil {
+		return nil, err
+	}
+	return newStubClient(conn, s), nil
 }

@@ -10,6 +10,7 @@ import (
 	bench "github.com/rpcrdma/rpcrdma/bench/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
 const serverEnv = "TRANSPORTBENCH_SERVER"
@@ -49,10 +50,24 @@ func Serve(in io.Reader, out io.Writer) error {
 		}
 		addrs[name] = s.Addr()
 	}
+	datagrams, err := udp.Listen(context.Background(), "127.0.0.1:0", newStubs(true), nil)
+	if err != nil {
+		return err
+	}
+	addrs[UDPAsync] = datagrams.Addr()
 	for _, p := range networked() {
 		dev, err := p.open()
 		if err != nil {
 			return err
+		}
+		if p.many() {
+			for marked, name := range map[bool]string{false: manyOf(p.name, false), true: manyOf(p.name, true)} {
+				s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", newStubs(marked), nil)
+				if err != nil {
+					return err
+				}
+				addrs[name] = s.Addr()
+			}
 		}
 		for _, depth := range []int{1, deep, deepest} {
 			s, err := rdmaio.Listen(context.Background(), dev, "127.0.0.1:0", h, p.config(depth))

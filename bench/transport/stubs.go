@@ -42,7 +42,12 @@ func dialStubs(ctx context.Context, dev verbs.Device, addr string, s bench.Shape
 	if err != nil {
 		return nil, err
 	}
-	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: bench.Pattern(s.Size)}, nil
+	return newStubClient(conn, s), nil
+}
+
+// newStubClient returns a stubClient of a connection.
+func newStubClient(conn closer, s bench.Shape) *stubClient {
+	return &stubClient{conn: conn, calls: rpc.NewClient(conn, echoV1, nil), body: bench.Pattern(s.Size)}
 }
 
 func (c *stubClient) call(int) error {

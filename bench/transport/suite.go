@@ -19,10 +19,12 @@ import (
 // Names of the systems measured, besides those of package verbs.
 const (
 	RDMATCP       = "rdmatcp"
-	RDMATCPAsync  = "rdmatcp/async"
+	RDMATCPAsync  = RDMATCP + "/async"
 	RDMATCP2      = "rdmatcp/v2"
 	Continued     = "rdmatcp/v2-continued"
 	IWARP         = "iwarp"
+	IWARPAsync    = IWARP + "/async"
+	UDPAsync      = "udp/async"
 	Several       = "rdmatcp/4-connections"
 	Stubs         = "stubs"
 	ONCRPC        = "oncrpc/tcp"
@@ -44,6 +46,7 @@ type Result struct {
 	Name  string
 	Op    string // bench.Call, Write or Read
 	Shape bench.Shape
+	Conns int // connections with that load each; 0: one, and the load is not about connections
 
 	NS       float64   // wall time of the run per operation
 	Low      float64   // in the fastest round
@@ -57,10 +60,20 @@ type Result struct {
 	Reads    float64 // system calls
 	Writes   float64
 	Mallocs  float64
+
+	// Resident is the resident memory of the server in bytes for each of Conns connections, while
+	// there are calls. 0: not measured.
+	Resident float64
 }
 
 // String returns the text that Options.Match matches.
-func (r *Result) String() string { return fmt.Sprintf("%s %s %v", r.Name, r.Op, r.Shape) }
+func (r *Result) String() string {
+	s := fmt.Sprintf("%s %s %v", r.Name, r.Op, r.Shape)
+	if r.Conns > 0 {
+		s += fmt.Sprintf(" x %d connections", r.Conns)
+	}
+	return s
+}
 
 // Options selects the measurements and their duration.
 type Options struct {
@@ -94,9 +107,10 @@ type suite struct {
 // watched is a case whose resource use is recorded besides its time.
 type watched struct {
 	Result
-	run  bench.Run
-	load timed // nil: there is none
-	here bool  // both ends run in this process
+	run   bench.Run
+	load  timed // nil: no times of calls are known
+	here  bool  // both ends run in this process
+	least int   // calls of a run: fewer would not be in flight at a time
 
 	notes []note // one a run
 }
@@ -111,7 +125,12 @@ type note struct {
 }
 
 // Compare measures everything in the same rounds.
-func Compare(o Options) (results []Result, err error) {
+func Compare(o Options) ([]Result, error) {
+	return compare(o, (*suite).openTCP, (*suite).openPeers, (*suite).openONCRPC, (*suite).openNetworked, (*suite).openMem)
+}
+
+// compare measures what the functions open, in the same rounds.
+func compare(o Options, opens ...func(*suite) error) (results []Result, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // for the set-up
 	defer cancel()
 	srv, err := process.Start(serverEnv)
@@ -124,8 +143,8 @@ func Compare(o Options) (results []Result, err error) {
 			err = errors.Join(err, f())
 		}
 	}()
-	for _, open := range []func() error{s.openTCP, s.openPeers, s.openONCRPC, s.openNetworked, s.openMem} {
-		if err := open(); err != nil {
+	for _, open := range opens {
+		if err := open(s); err != nil {
 			return nil, err
 		}
 	}
@@ -150,7 +169,8 @@ func (w *watched) noted(srv *process.Server) bench.Run {
 	if w.here {
 		srv = nil // no server takes part
 	}
-	return func(n int) (time.Duration, error) {
+	return func(asked int) (time.Duration, error) {
+		n := max(asked, w.least)
 		took, used, err := process.Watch(srv, w.run, n)
 		if err != nil {
 			return 0, err
@@ -160,7 +180,7 @@ func (w *watched) noted(srv *process.Server) bench.Run {
 			x.p50, x.p99 = w.load.Percentiles()
 		}
 		w.notes = append(w.notes, x)
-		return took, nil
+		return took * time.Duration(asked) / time.Duration(n), nil
 	}
 }
 
@@ -284,6 +304,13 @@ func (s *suite) openTCP() error {
 		s.each(bench.FramedGo, callOnly, s.small(), framed(bench.FramedGo)),
 		s.each(bench.Framed, writeOnly, bulk, framed(bench.Framed)),
 		s.each(bench.Segments, writeOnly, bulk, framed(bench.Segments)),
+		s.each(bench.FloorAsync, callOnly, s.small(), func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+			c, err := bench.DialFloorAsync(s.server.Addrs[bench.Floor], shape)
+			if err != nil {
+				return nil, nil, err
+			}
+			return &watched{run: c.Run, load: c}, c, nil
+		}),
 		s.each(bench.Floor, callOnly, s.small(), floor), s.each(bench.Floor, bothWays, bulk, floor),
 	)
 }
@@ -328,6 +355,13 @@ func (s *suite) openONCRPC() error {
 			return submitting(shape.Depth, c.starter(shape.Depth)), c, nil
 		}
 	}
+	submitUDP := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
+		c, err := dialUDPStubs(s.ctx, s.server.Addrs[UDPAsync], shape)
+		if err != nil {
+			return nil, nil, err
+		}
+		return submitting(shape.Depth, c.starter(shape.Depth)), c, nil
+	}
 	gonfs := func(_ string, shape bench.Shape) (*watched, io.Closer, error) {
 		call, c, err := dialGoNFS(addr, shape)
 		return calling(shape.Depth, call), c, err
@@ -345,6 +379,8 @@ func (s *suite) openONCRPC() error {
 		s.each(TCPStubsAsync, callOnly, s.small(), submitStubs(ONCRPC)),
 		s.each(TCPMarked, callOnly, s.small(), submitStubs(TCPMarked)),
 		s.each(TCPGoroutines, callOnly, s.small(), submitStubs(TCPGoroutines)),
+		// More would not fit in the socket's buffer.
+		s.each(UDPAsync, callOnly, calls[:2], submitUDP),
 		s.each(GoNFS, callOnly, s.small(), gonfs),
 	)
 }
@@ -382,6 +418,9 @@ func (s *suite) openProvider(p provider) error {
 		return submitting(shape.Depth, c.starter()), c, nil
 	}
 	err = errors.Join(s.each(p.name, callOnly, s.small(), dial), s.each(p.name, bothWays, bulk, dial))
+	if p.name == RDMATCP || p.name == IWARP {
+		err = errors.Join(err, s.each(map[string]string{RDMATCP: RDMATCPAsync, IWARP: IWARPAsync}[p.name], callOnly, s.small(), async))
+	}
 	if p.name != RDMATCP || err != nil {
 		return err
 	}
@@ -400,7 +439,7 @@ func (s *suite) openProvider(p provider) error {
 		return calling(shape.Depth, c.call), c, nil
 	}
 	return errors.Join(
-		s.each(RDMATCPAsync, callOnly, s.small(), async), s.each(Stubs, callOnly, s.small(), stubs),
+		s.each(Stubs, callOnly, s.small(), stubs),
 		s.each(RDMATCP, callOnly, many[1:], dial), s.each(Several, callOnly, many, several),
 	)
 }

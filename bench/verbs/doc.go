@@ -13,5 +13,6 @@
 // memory, no credits and few checks, so its figures are the limit of the wire protocol. Writes are
 // combined as in framed, and a reader writes what it has queued when there is no more input. The
 // server answers in its reader. Data is read directly to its destination. A caller that is alone
-// reads the socket itself. Either end works with the other end of rdmaio.
+// reads the socket itself. Either end works with the other end of rdmaio. "rdmatcp-floor-async" is
+// floor with a client that has one goroutine for all its calls, as "framed-async" is framed.
 package verbs

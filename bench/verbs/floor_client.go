@@ -43,6 +43,16 @@ const slotBits = 10
 // DialFloor connects to ServeFloor, or to a server of rdmaio over rdmatcp that has the program of
 // package transport, and checks that data arrives unchanged. It does Call, Write or Read.
 func DialFloor(addr, op string, s Shape) (*FloorClient, error) {
+	c, err := dialFloor(addr, op, s)
+	if err == nil && s.Depth > 1 {
+		c.alone = false
+		go c.read()
+	}
+	return c, err
+}
+
+// dialFloor does so for a caller that reads the socket.
+func dialFloor(addr, op string, s Shape) (*FloorClient, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
@@ -61,7 +71,7 @@ func DialFloor(addr, op string, s Shape) (*FloorClient, error) {
 	return c, nil
 }
 
-// start makes the connection, checks it, and starts the reader if there is one.
+// start makes the connection and checks it.
 func (c *FloorClient) start() error {
 	if err := c.hello(); err != nil {
 		return err
@@ -72,10 +82,6 @@ func (c *FloorClient) start() error {
 	}
 	if err == nil {
 		err = c.check()
-	}
-	if err == nil && c.shape.Depth > 1 {
-		c.alone = false
-		go c.read()
 	}
 	return err
 }
@@ -146,10 +152,7 @@ func (c *FloorClient) Call(slot int) error {
 // exchange sends the Call of a slot and waits for a reply of the right length.
 func (c *FloorClient) exchange(slot int) error {
 	call := &c.calls[slot]
-	call.xid = (call.xid>>slotBits+1)<<slotBits | uint32(slot)
-	binary.BigEndian.PutUint32(call.head, call.xid)
-	binary.BigEndian.PutUint32(call.head[call.rpc:], call.xid)
-	c.w.queue(func(b *batch) { c.send(b, call.head, call.body) })
+	c.queueCall(call, slot)
 	if err := c.w.flush(!c.alone); err != nil {
 		return err
 	}
@@ -162,6 +165,19 @@ func (c *FloorClient) exchange(slot int) error {
 	} else if _, ok := <-call.done; !ok {
 		return c.err
 	}
+	return c.expected(call)
+}
+
+// queueCall queues the Call of a slot.
+func (c *FloorClient) queueCall(call *floorCall, slot int) {
+	call.xid = (call.xid>>slotBits+1)<<slotBits | uint32(slot)
+	binary.BigEndian.PutUint32(call.head, call.xid)
+	binary.BigEndian.PutUint32(call.head[call.rpc:], call.xid)
+	c.w.queue(func(b *batch) { c.send(b, call.head, call.body) })
+}
+
+// expected returns an error if the reply has the wrong length.
+func (c *FloorClient) expected(call *floorCall) error {
 	if len(call.reply) != call.expect {
 		return fmt.Errorf("%s: found a reply of %d octets, expected %d", c.op, len(call.reply), call.expect)
 	}

@@ -69,6 +69,37 @@ func TestFloor(t *testing.T) {
 	}
 }
 
+// The client with one goroutine makes exactly the number of calls asked for.
+func TestFloorAsync(t *testing.T) {
+	addr := floorListener(t)
+	for _, depth := range []int{1, 32, 256} {
+		f, err := DialFloorAsync(addr, Shape{128, depth})
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := f.number
+		for _, n := range []int{1, depth, 3*depth + 1} {
+			if _, err := f.Run(n); err != nil {
+				t.Errorf("%d calls, %d at a time: %v", n, depth, err)
+			}
+			if made += uint32(n); f.number != made {
+				t.Errorf("%d messages were sent, want %d", f.number, made)
+			}
+			for i := range f.calls[:min(n, depth)] {
+				if !bytes.Equal(f.calls[i].reply[replyHead:], f.body) {
+					t.Errorf("slot %d of %d has other data than was sent", i, depth)
+				}
+			}
+		}
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := f.Run(1); err == nil {
+			t.Error("a call over a closed connection passes")
+		}
+	}
+}
+
 // Each octet of a message is under its CRC.
 func TestFloorChangedOctets(t *testing.T) {
 	body := Pattern(9001)

@@ -44,6 +44,9 @@ func (s *Sampler) End(slot int) {
 	}
 }
 
+// Times returns the times that were recorded, which are valid until Reset.
+func (s *Sampler) Times() []time.Duration { return s.took }
+
 // Percentiles returns p50 and p99 in ns, or zeros if there are no times.
 func (s *Sampler) Percentiles() (p50, p99 float64) { return Percentiles(s.took) }
 

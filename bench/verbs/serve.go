@@ -73,6 +73,8 @@ func serveTCP(conn net.Conn) error {
 	switch k := kind(b[0]); k {
 	case kindEcho:
 		return serveEcho(conn, s)
+	case kindBack:
+		return serveBack(conn)
 	case kindSink:
 		s.Size = max(s.Size, 8) // the head of a run is read there too
 		return serveSink(conn, s)

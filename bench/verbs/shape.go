@@ -60,6 +60,7 @@ const (
 	kindFramed   kind = 'f'
 	kindFramedGo kind = 'g'
 	kindSegments kind = 'c'
+	kindBack     kind = 'b' // whatever was read, back
 )
 
 const greetingSize = 1 + shapeSize

@@ -25,6 +25,8 @@ const (
 	FramedAsync = "framed-async"
 	Segments    = "segments"
 	Floor       = "floor"
+	FloorAsync  = "rdmatcp-floor-async"
+	Echo        = "echo"
 	Mem         = "mem"
 )
 

@@ -29,6 +29,7 @@ type options struct {
 	history string
 	commit  string
 	depths  string
+	conns   []int
 }
 
 func main() {
@@ -52,6 +53,10 @@ func main() {
 	flag.StringVar(&o.commit, "commit", "", "the `name` of the commit in the history; empty: that of the folder")
 	flag.StringVar(&o.history, "history", "", "append the commit, the date, the load and the targets to this `file`")
 	flag.StringVar(&o.depths, "depths", "", "measure small calls with 1 to 1,024 in flight, and draw their times to this `file` (SVG)")
+	flag.Func("connections", "measure small calls over these `numbers` of connections, as in 1,10,100,1000, with 1 and 32 in flight on each", func(s string) (err error) {
+		o.conns, err = numbers(s)
+		return err
+	})
 	flag.Parse()
 	if short {
 		o.Rounds, o.Slice = 5, 5*time.Millisecond
@@ -67,6 +72,9 @@ func main() {
 }
 
 func run(stdout io.Writer, o options) error {
+	if o.conns != nil {
+		return connections(stdout, o)
+	}
 	if o.depths != "" {
 		o.Depths = depths
 		if o.Match == nil {

@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 	for _, want := range []string{
 		"tcp call 128 B x 1", "framed call 128 B x 256", "framed-go call 128 B x 32", "net/rpc call 128 B x 32", "grpc call 128 B x 256",
 		"rdmatcp call 128 B x 1", "rdmatcp call 128 B x 32", "rdmatcp call 128 B x 256", "stubs call 128 B x 32", "rdmatcp/v2 call 128 B x 32", "rdmatcp/v2 write 64 KiB x 16", "rdmatcp/v2-continued read 64 KiB x 16", "mem call 128 B x 1",
-		"framed-async call 128 B x 32", "oncrpc/tcp/async call 128 B x 256", "rdmatcp/async call 128 B x 32", "mem/async call 128 B x 256", "stubs/tcp/async call 128 B x 32",
+		"framed-async call 128 B x 32", "oncrpc/tcp/async call 128 B x 256", "rdmatcp/async call 128 B x 32", "mem/async call 128 B x 256", "iwarp/async call 128 B x 256", "udp/async call 128 B x 32", "rdmatcp-floor-async call 128 B x 32", "stubs/tcp/async call 128 B x 32",
 		"oncrpc/tcp call 128 B x 32", "oncrpc/tcp read 1 MiB x 1", "stubs/tcp call 128 B x 32", "go-nfs-client call 128 B x 32",
 		"iwarp call 128 B x 1", "iwarp call 128 B x 256", "iwarp read 64 KiB x 16", "iwarp write 1 MiB x 8",
 		"tcp write 64 KiB x 16", "segments write 1 MiB x 8", "net/rpc write 4 KiB x 32", "grpc write 64 KiB x 16",

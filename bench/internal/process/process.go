@@ -39,8 +39,10 @@ func Answer(in io.Reader, out io.Writer, addrs map[string]string) error {
 			err = say.Encode(Own())
 		case "memory":
 			err = say.Encode(Memory())
+		case "resident":
+			err = say.Encode(Resident())
 		default:
-			err = fmt.Errorf("found request %q, expected usage or memory", what)
+			err = fmt.Errorf("found request %q, expected usage, memory or resident", what)
 		}
 		if err != nil {
 			return err
@@ -87,6 +89,10 @@ func (s *Server) Usage() (u Usage, err error) { return u, s.ask("usage", &u) }
 
 // Memory returns the memory that the other process has in use, in bytes.
 func (s *Server) Memory() (n int64, err error) { return n, s.ask("memory", &n) }
+
+// Resident returns the resident memory of the other process in bytes, or 0 if the system does not
+// report it.
+func (s *Server) Resident() (n int64, err error) { return n, s.ask("resident", &n) }
 
 func (s *Server) ask(what string, answer any) error {
 	if _, err := io.WriteString(s.in, what+"\n"); err != nil {

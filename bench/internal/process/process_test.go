@@ -34,6 +34,9 @@ func TestServer(t *testing.T) {
 	if m, err := s.Memory(); err != nil || m < 1<<10 {
 		t.Errorf("%d bytes of memory (%v)", m, err)
 	}
+	if m, err := s.Resident(); err != nil || before.Reads > 0 && m < 1<<20 {
+		t.Errorf("%d bytes are resident (%v)", m, err)
+	}
 	after, err := s.Usage()
 	used := after.Minus(before)
 	if err != nil || used.CPU < 0 || used.Mallocs <= 0 || after.Reads > 0 && (used.Reads < 2 || used.Writes < 2) {

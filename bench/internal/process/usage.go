@@ -59,3 +59,16 @@ func Memory() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)
 }
+
+// Resident returns the resident memory of this process in bytes, or 0 if the system does not report
+// it.
+func Resident() int64 {
+	b, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	_, b, _ = bytes.Cut(b, []byte("VmRSS:"))
+	b, _, _ = bytes.Cut(b, []byte(" kB"))
+	n, _ := strconv.ParseInt(string(bytes.TrimSpace(b)), 10, 64)
+	return n << 10
+}
