@@ -64,6 +64,7 @@ var mutants = slices.Concat(
 	v2Mutants,
 	version2Mutants,
 	nfsMutants,
+	lockMutants,
 	memoryMutants,
 	rdmadevMutants,
 	ibverbsMutants,
