@@ -14,6 +14,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/rdmaconfig"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/connconf"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
@@ -315,7 +316,5 @@ func TestVersion2IsNotConfigured(t *testing.T) {
 	if !errors.Is(err, oncrpc.ErrProgUnavail) {
 		t.Errorf("a call of the protocol: %v", err)
 	}
-	if st := s.Conns()[0].Stats(); st.Calls != 1 || st.Version != 2 {
-		t.Errorf("%d Calls with version %d, want 1 with version 2", st.Calls, st.Version)
-	}
+	rdmaiotest.AwaitStats(t, s.Conns()[0], func(st *rdmaio.Stats) bool { return st.Calls == 1 && st.Version == 2 })
 }

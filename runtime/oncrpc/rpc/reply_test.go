@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/examples/filestore/store"
+	"github.com/rpcrdma/rpcrdma/internal/rdmaiotest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
@@ -299,9 +300,9 @@ func TestCancelledLongReply(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if st := conn.Stats(); st.Abandoned != calls || st.BufferBytes > most+256<<10 {
-			t.Errorf("%d calls left, %d bytes kept for them, %d before", st.Abandoned, st.BufferBytes, most)
-		}
+		rdmaiotest.AwaitStats(t, conn, func(st *rdmaio.Stats) bool {
+			return st.Abandoned == calls && st.BufferBytes <= most+256<<10
+		})
 		for range calls {
 			l.hold <- struct{}{}
 		}
