@@ -25,7 +25,7 @@ func (a *answerer) deliver(q *engine.Request) {
 	}
 	r.delivered = true
 	r.Message, r.Padding = q.Message, Padding(q.Padding)
-	for _, p := range q.Placed {
+	for _, p := range q.Places() {
 		r.Placed = append(r.Placed, xdr.Item{Position: uint64(p.At), Data: q.Message[p.At : p.At+p.Len : p.At+p.Len]})
 	}
 	if !a.set.NoCancel && cancel.IsCall(r.Message) {

@@ -16,7 +16,7 @@ func (r *request) offerReadChunks(m *Message) error {
 			total += n
 		}
 	}
-	room := c.agreed.Load().sendRoom(&r.req.Lists)
+	room := c.agreed.Load().sendRoom(r.req.Offered())
 	need := 24*total + len(m.Inline)
 	long := need > room
 	if long {
@@ -37,7 +37,8 @@ func (r *request) offerReadChunks(m *Message) error {
 		}
 		mr, err := r.region(data, verbs.AccessRemoteRead) // R304
 		if err == nil {
-			a.Reads = readSegments(a.Reads, position, mr.MemoryRegion, len(data), c.set.SegmentSize)
+			res := a.WithResults()
+			res.Reads = readSegments(res.Reads, position, mr.MemoryRegion, len(data), c.set.SegmentSize)
 		}
 		return err
 	}

@@ -39,7 +39,7 @@ func newChunkCalls(t *testing.T, attributes *verbs.DeviceAttributes, sizes ...in
 		}
 	}
 	for _, n := range sizes {
-		c.calls = append(c.calls, &engine.Request{AssemblySize: n})
+		c.calls = append(c.calls, &engine.Request{Chunks: &engine.Chunks{AssemblySize: n}})
 	}
 	return c
 }

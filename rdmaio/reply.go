@@ -70,12 +70,13 @@ func (r *request) Serve(h Handler) { r.host.conn.answerer.dispatch(r, h) }
 func (r *request) plan(m *Message) (refuse header.Error, err error) {
 	refuse.Code = header.ErrSystem
 	a := &r.req.Answer
-	writes := r.req.Lists.Writes
+	writes := r.req.Offered().Writes
 	// RFC 8166 §4.3.2.3: a result without a place goes with the rest of the reply; R86, R89
 	back := func(i int) bool { return i >= len(writes) || header.Total(writes[i]) == 0 }
 	for i := range min(len(m.Items), len(writes)) {
+		res := a.WithResults()
 		if back(i) {
-			a.Data = append(a.Data, verbs.SGE{})
+			res.Data = append(res.Data, verbs.SGE{})
 			continue
 		}
 		data := m.Items[i].Data
@@ -89,18 +90,18 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 		if err != nil {
 			return refuse, err
 		}
-		a.Data = append(a.Data, sge)
+		res.Data = append(res.Data, sge)
 	}
 	// RFC 8166 §3.5.3, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.3 and §6.5: the results in
 	// chunks first, then the rest; R100
 	n := m.Size(back)
-	if n <= r.host.agreed.Load().sendRoom(&r.req.Lists) {
+	if n <= r.host.agreed.Load().sendRoom(r.req.Offered()) {
 		a.Payload = m.Gather(a.Payload, back) // RFC 8166 §4.3.3: even with a reply chunk; R99
 		return refuse, nil
 	}
 	// draft-ietf-nfsv4-rpcrdma-version-two-00 §4.5.4, §6.5; R97, R98: the reply needs the reply
 	// chunk, whose contents include all XDR padding (R95).
-	if room := header.Total(r.req.Lists.Reply); uint64(n) > room {
+	if room := header.Total(r.req.Offered().Reply); uint64(n) > room {
 		switch {
 		case n <= r.continued(): // R166
 			a.Payload = m.Gather(a.Payload, back)
@@ -112,13 +113,13 @@ func (r *request) plan(m *Message) (refuse header.Error, err error) {
 		return r.host.conn.answerer.kept.keep(r.Message, m, refuse), &SizeError{What: "reply", Need: n, Limit: r.replyRoom(), Hint: "the caller has to offer a larger ReplyBuf or MaxReply; Request.Room returns what it offered"}
 	}
 	if pieces := m.Gather(nil, back); len(pieces) == 1 {
-		a.Long, err = r.register(pieces[0])
+		a.WithResults().Long, err = r.register(pieces[0])
 	} else if r.long, err = r.host.pool.Buffer(n); err == nil {
 		at := 0
 		for _, p := range pieces {
 			at += copy(r.long.Bytes[at:], p)
 		}
-		a.Long = verbs.SGE{MR: r.long.MR, Length: n}
+		a.WithResults().Long = verbs.SGE{MR: r.long.MR, Length: n}
 	}
 	return refuse, err
 }

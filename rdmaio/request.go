@@ -59,8 +59,8 @@ func (r *request) Context() context.Context {
 // Room implements oncrpc.Responder. The results are those that have write chunks. In version 2 the
 // reply may have Config.MaxContinued at least: the caller does not say what it takes.
 func (r *request) Room() (results []int, reply int) {
-	results = make([]int, len(r.req.Lists.Writes))
-	for i, c := range r.req.Lists.Writes {
+	results = make([]int, len(r.req.Offered().Writes))
+	for i, c := range r.req.Offered().Writes {
 		results[i] = length(c)
 	}
 	return results, r.replyRoom()
@@ -69,7 +69,8 @@ func (r *request) Room() (results []int, reply int) {
 // replyRoom returns the size in bytes of the largest reply that the caller can receive, without the
 // results in write chunks.
 func (r *request) replyRoom() int {
-	return max(r.host.agreed.Load().sendRoom(&r.req.Lists), length(r.req.Lists.Reply), r.continued())
+	l := r.req.Offered()
+	return max(r.host.agreed.Load().sendRoom(l), length(l.Reply), r.continued())
 }
 
 // length returns the length of a chunk, or the largest int, which a chunk may exceed on 32-bit

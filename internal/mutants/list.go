@@ -28,6 +28,7 @@ const (
 	engineFile    = "rdmaio/internal/engine/engine.go"
 	pumpFile      = "rdmaio/internal/engine/pump.go"
 	sendQueueFile = "rdmaio/internal/engine/sendqueue.go"
+	requestFile   = "rdmaio/internal/engine/request.go"
 	answerFile    = "rdmaio/internal/engine/answer.go"
 	pendingFile   = "rdmaio/internal/engine/pending.go"
 	creditFile    = "rdmaio/internal/credit/v1.go"

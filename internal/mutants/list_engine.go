@@ -46,6 +46,15 @@ var engineMutants = []mutant{
 	{"each batch of Reads starts at the first one", assembleFile, "skip, left := p.reads-p.unread, p.batch", "skip, left := 0, p.batch", engineTests},
 	{"RDMA Reads are not limited", assembleFile, "queue(rs.cfg.SendWRs, rs.terms.Reads > 0, ", "queue(rs.cfg.SendWRs, false, ", engineTests},
 
+	// The parts of a Request for chunks.
+	{"a Request keeps the assembly of an earlier message", requestFile, "	c.Placed, c.Assembly = nil, Buffer{}\n", "	c.Placed = nil\n", engineTests},
+	{"a long reply is written again with the next one", requestFile, "a.Reads, a.Long = a.Reads[:0], verbs.SGE{}", "a.Reads = a.Reads[:0]", engineTests},
+	{"a whole message by chunk has no part for it", "rdmaio/internal/engine/requests.go", " || l.HasReply || r.hdr.Kind == header.KindNomsg {", " || l.HasReply {", engineTests},
+	{"a reply chunk alone has no part for it", "rdmaio/internal/engine/requests.go", " || l.HasReply || r.hdr.Kind", " || r.hdr.Kind", engineTests},
+	{"a reply with read chunks needs a Call with chunks", "rdmaio/internal/engine/shape.go", "	if r.Chunks == nil && r.Answer.Results == nil {", "	if r.Chunks == nil {", engineTests},
+	{"a Reply of two batches posts its Writes again", requestFile, "	return len(r.transfers) - r.written\n", "	return len(r.transfers)\n", engineTests},
+	{"an ERROR in place of a reply posts its Writes", requestFile, "		r.transfers = r.transfers[:r.written]\n", "", engineTests},
+
 	// Both directions, and the draft's legacy.
 	{"one direction overtakes the other", pumpFile, ".ticket < (*rs.answers.at(0)).ticket", ".ticket > (*rs.answers.at(0)).ticket", engineTests},
 	{"keys of reverse Calls are ended", responderFile, "if !reverse { // keys", "{ // keys", engineTests},

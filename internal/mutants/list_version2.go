@@ -116,7 +116,7 @@ var version2Mutants = []mutant{
 	{"credits out of use never come back", credit2File, "		a.aside--\n		a.free = 1\n", "		a.aside--\n", credit2Tests},
 
 	// Limits, waits and memory.
-	{"the last part of a Reply needs no room for its Writes", "rdmaio/internal/engine/sequence.go", "return len(s.reply.transfers) - s.reply.written + 1", "return 1", version2Tests},
+	{"the last part of a Reply needs no room for its Writes", "rdmaio/internal/engine/sequence.go", "return s.reply.unwritten() + 1", "return 1", version2Tests},
 	{"lists that fit no Send end the connection", "rdmaio/internal/engine/sequence.go", "sq.version.Overhead(&m.Lists) < min(len(sq.buffers.last().Bytes), sq.terms.Send)", "true", version2Tests},
 	{"the last part has no room for its lists", "rdmaio/internal/engine/sequence.go", "last = sq.version.Overhead(&m.Lists)+s.left <= len(mem)", "last = sq.version.Overhead(&header.Lists{})+s.left <= len(mem)", version2Tests},
 	{"parts are longer than the terms allow", "rdmaio/internal/engine/sequence.go", "mem := buf.Bytes[:min(len(buf.Bytes), sq.terms.Send)]\n	m := &s.last", "mem := buf.Bytes\n m := &s.last", version2Tests},

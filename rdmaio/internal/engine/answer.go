@@ -23,7 +23,7 @@ func (rs *responder) answer(r *Request) {
 		rs.refuse(r, rs.version.Error(r.Answer.Refuse))
 		return
 	}
-	if len(r.Answer.Reads) > 0 {
+	if r.Answer.reads() > 0 {
 		rs.deferAnswer(r)
 		return
 	}
@@ -58,7 +58,8 @@ func (rs *responder) send(r *Request) {
 	}
 	if err != nil && m.Kind != header.KindError {
 		// The driver has planned wrongly; the peer still gets its answer (R125).
-		m.Kind, m.Err, r.transfers = header.KindError, rs.version.Error(header.Error{Code: header.ErrSystem}), r.transfers[:r.written]
+		m.Kind, m.Err = header.KindError, rs.version.Error(header.Error{Code: header.ErrSystem})
+		r.dropWrites()
 		r.Err = err
 		m.Reads = m.Reads[:0]
 		rs.releaseDeferred() // it takes no RDMA_DONE any more
@@ -104,13 +105,15 @@ func (rs *responder) postAnswer(r *Request, buf *Buffer, n int) {
 	rs.stats.Sent++
 	rs.posted(r)
 	waits := r
-	if len(r.transfers) == 0 && r.state == sent {
+	rest := r.unwritten()
+	if rest == 0 && (r.Chunks == nil || r.written == 0) && r.state == sent {
 		waits = nil // all of it was copied: what the handler gave is its own again
 		rs.copied = append(rs.copied, r)
 	}
-	rest := len(r.transfers) - r.written
 	id := rs.sends.begin(rest+1, buf, waits)
-	rs.sends.addWrites(id, r, rest)
+	if rest > 0 {
+		rs.sends.addWrites(id, r, rest)
+	}
 	wr := verbs.SendWR{WRID: id, Opcode: verbs.Send, Flags: verbs.SendSignaled | verbs.SendSolicited}
 	// RFC 8797 §4.1: only a Reply invalidates, and only a key that its Call offered; otherwise a
 	// plain Send is used (R261). The Call's Reads are complete, and its Writes precede the Send

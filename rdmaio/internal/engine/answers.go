@@ -39,7 +39,7 @@ func (r *Request) need(most int) (wrs int, message bool) {
 	if r.state == readQueued {
 		return r.pulling.batch, false
 	}
-	if n := len(r.transfers) - r.written + 1; n <= most {
+	if n := r.unwritten() + 1; n <= most {
 		return n, true
 	}
 	return most / 2, false

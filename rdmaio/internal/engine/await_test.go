@@ -43,7 +43,7 @@ func TestCompletionsAreAwaitedWhereWorkDepends(t *testing.T) {
 	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}})
 	want(b, false, 2, "an answer inline to a Call with chunks")
 	b.receive(0, unhex(t, head+"00000000 "+writeKey+"00000000 "+rpcCall))
-	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}, Data: []verbs.SGE{{Length: 8}}})
+	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}, Results: &engine.Results{Data: []verbs.SGE{{Length: 8}}}})
 	want(b, true, 2, "an answer by RDMA Write")
 	b.settle()
 	want(b, false, 3, "which is over")
@@ -88,7 +88,7 @@ func TestModeratedCompletions(t *testing.T) {
 	for i, r := range b.reqs {
 		r.Answer = engine.Answer{Payload: [][]byte{unhex(t, fmt.Sprintf("cafe000%d 00000001 44444444", i+1))}}
 		if i == 1 {
-			r.Answer.Data = []verbs.SGE{{Length: 8}}
+			r.Answer.WithResults().Data = []verbs.SGE{{Length: 8}}
 		}
 		answers = append(answers, engine.Event{Kind: engine.EventReply, Request: r})
 	}

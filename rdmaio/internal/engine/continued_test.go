@@ -98,7 +98,7 @@ func TestContinuedWithChunks(t *testing.T) {
 	}
 	s.log = nil
 	m := &engineMemory{b: []byte("a result")}
-	s.reqs[0].Answer.Data = []verbs.SGE{{MR: m, Length: 8}}
+	s.reqs[0].Answer.WithResults().Data = []verbs.SGE{{MR: m, Length: 8}}
 	r := s.answer(pattern(9000))
 	p.run()
 	if got := s.log[len(s.log)-2:]; got[0] != verbs.RDMAWrite.String() || got[1] != verbs.SendWithInvalidate.String() {
@@ -138,7 +138,7 @@ func TestCancelInSequence(t *testing.T) {
 		if len(p.ends[1].reqs) != 1 || !bytes.Equal(p.ends[1].reqs[0].Message, append(rpcHead(9, header.Call), pattern(12200)...)) {
 			t.Fatalf("after %d parts: the Call does not arrive as it was made", parts)
 		}
-		if l := p.ends[1].reqs[0].Lists.Writes; len(l) != 1 || l[0][0].Handle != 8 {
+		if l := p.ends[1].reqs[0].Offered().Writes; len(l) != 1 || l[0][0].Handle != 8 {
 			t.Errorf("after %d parts: write chunks %v", parts, l)
 		}
 		p.ends[1].answer(nil)

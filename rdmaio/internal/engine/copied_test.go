@@ -25,7 +25,7 @@ func TestAnswersAtTheEnd(t *testing.T) {
 
 	b = newBench(t, engine.Responder, 4, 16)
 	b.receive(0, unhex(t, head+writeKey+"00000000 "+rpcCall))
-	answer.Data = []verbs.SGE{{Length: 8}}
+	answer.WithResults().Data = []verbs.SGE{{Length: 8}}
 	b.answer(answer)
 	b.step(engine.Event{Kind: engine.EventDrain, Err: why})
 	if b.fail != nil || !b.wait {

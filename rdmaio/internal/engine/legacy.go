@@ -28,6 +28,7 @@ func (rs *responder) readReply(r *Request, i int, p *pending, key uint32) {
 		return
 	}
 	c.InvalidatedKey = key
+	r.withChunks()
 	f := rs.requester.result(c, &r.hdr)
 	if f == nil {
 		f = r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &rs.cfg.Limits)
@@ -113,7 +114,7 @@ func (rs *responder) doneReceives() int { return rs.cfg.Receives - rs.cfg.Calls 
 // deferredQueued returns the number of answers with read chunks that wait for send queue entries.
 func (rs *responder) deferredQueued() (n int) {
 	for i := range rs.answers.len() {
-		if r := *rs.answers.at(i); len(r.Answer.Reads) > 0 {
+		if r := *rs.answers.at(i); r.Answer.reads() > 0 {
 			n++
 		}
 	}

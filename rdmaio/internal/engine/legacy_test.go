@@ -40,7 +40,7 @@ func doneMsg(t *testing.T, xid uint32) []byte {
 func readChunkAnswer(t *testing.T, xid uint32, position uint32) engine.Answer {
 	return engine.Answer{
 		Payload: [][]byte{unhex(t, fmt.Sprintf("%08x 00000001 00000005", xid))},
-		Reads:   []header.ReadSegment{{Position: position, Segment: header.Segment{Handle: 0xdd, Length: 5, Offset: 0x1000}}},
+		Results: &engine.Results{Reads: []header.ReadSegment{{Position: position, Segment: header.Segment{Handle: 0xdd, Length: 5, Offset: 0x1000}}}},
 	}
 }
 

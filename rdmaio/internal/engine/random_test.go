@@ -136,7 +136,7 @@ func TestRandomResponder(t *testing.T) {
 					if len(b.reqs) > 0 {
 						k := r.IntN(len(b.reqs))
 						b.reqs[0], b.reqs[k] = b.reqs[k], b.reqs[0]
-						b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}, Data: []verbs.SGE{{Length: r.IntN(13)}}[:min(1, len(b.reqs[0].Lists.Writes))]})
+						b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}, Results: &engine.Results{Data: []verbs.SGE{{Length: r.IntN(13)}}[:min(1, len(b.reqs[0].Offered().Writes))]}})
 					}
 				}
 			}

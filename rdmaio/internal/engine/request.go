@@ -52,24 +52,16 @@ import (
 //
 // The Step after the one that releases a Request makes it idle.
 type Request struct {
-	XID   uint32
-	Lists header.Lists // the Writes and Reply chunk that the peer offers; no Reads
+	XID uint32
 
-	// Message is the Call with its chunks in place, at the ranges in Placed. It is a part of a
-	// Receive buffer, or of Assembly.
+	// Message is the Call with its chunks in place, at the ranges in Chunks.Placed. It is a part of
+	// a Receive buffer, or of Chunks.Assembly.
 	Message []byte
-	Placed  []chunk.Placed
 	Padding Padding // of Message
 
-	// AssemblySize is the length of the message to be assembled, in bytes, set with
-	// Effects.Assemble. AssemblyLead is the offset in a cache-aligned buffer that aligns the first
-	// chunk to a cache line. AssemblyFilled is the number of bytes that Assembly has already.
-	AssemblySize, AssemblyLead, AssemblyFilled int
-
-	// Assembly is the assembly buffer, set by the driver before EventAssembly. It may be shorter
-	// than AssemblySize, but must be longer than AssemblyFilled: when it is full the engine asks
-	// for a longer one, whose first AssemblyFilled bytes must be copied from the buffer before.
-	Assembly Buffer
+	// Chunks is not nil if the message has chunks. It may be left from an earlier message, and is
+	// empty then.
+	*Chunks
 
 	Answer Answer // set by the driver before EventReply
 	Owner  any    // the driver's
@@ -81,20 +73,78 @@ type Request struct {
 	// RDMA_ERROR instead of delivering it; otherwise it is nil.
 	Refused error
 
-	state  requestState // changed by responder.to only
-	key    uint32       // of its lists, to be invalidated by the Reply; 0: none
-	hdr    header.Message
-	plan   chunk.Plan
-	source source   // of the message
-	ticket uint64   // its place in the queue for send queue entries
-	reply  *pending // the Call that it is the Reply to, until it is read; nil: it is a Call
+	state    requestState // changed by responder.to only
+	key      uint32       // of its lists, to be invalidated by the Reply; 0: none
+	hdr      header.Message
+	source   source        // of the message
+	ticket   uint64        // its place in the queue for send queue entries
+	reply    *pending      // the Call that it is the Reply to, until it is read; nil: it is a Call
+	deadline time.Duration // of sentReads and awaitingDone
+}
 
+// Chunks is the part of a Request for a message with chunks, of any of the three lists. Without
+// it a Request is half as large, and most messages do not need it.
+type Chunks struct {
+	Placed []chunk.Placed // see Request.Message
+
+	// AssemblySize is the length of the message to be assembled, in bytes, set with
+	// Effects.Assemble. AssemblyLead is the offset in a cache-aligned buffer that aligns the first
+	// chunk to a cache line. AssemblyFilled is the number of bytes that Assembly has already.
+	AssemblySize, AssemblyLead, AssemblyFilled int
+
+	// Assembly is the assembly buffer, set by the driver before EventAssembly. It may be shorter
+	// than AssemblySize, but must be longer than AssemblyFilled: when it is full the engine asks
+	// for a longer one, whose first AssemblyFilled bytes must be copied from the buffer before.
+	Assembly Buffer
+
+	plan    chunk.Plan
 	pulling pulling // from assembling to reading
 
 	// From queued.
 	transfers []transfer
-	written   int           // of transfers: posted, in batches before the others
-	deadline  time.Duration // of sentReads and awaitingDone
+	written   int // of transfers: posted, in batches before the others
+}
+
+// Offered returns the lists of chunks that the peer offers: Writes and the Reply chunk, no Reads.
+// It may be called from Effects.Deliver to EventReply.
+func (r *Request) Offered() *header.Lists { return &r.hdr.Lists }
+
+// Places returns the ranges of Message that came by chunk.
+func (r *Request) Places() []chunk.Placed {
+	if r.Chunks == nil {
+		return nil
+	}
+	return r.Placed
+}
+
+// withChunks prepares r for a message with chunks.
+func (r *Request) withChunks() {
+	if r.Chunks == nil {
+		r.Chunks = new(Chunks)
+	}
+}
+
+// unwritten counts the answer's RDMA Writes that are not posted.
+func (r *Request) unwritten() int {
+	if r.Chunks == nil {
+		return 0
+	}
+	return len(r.transfers) - r.written
+}
+
+// dropWrites forgets the answer's RDMA Writes that are not posted.
+func (r *Request) dropWrites() {
+	if r.Chunks != nil {
+		r.transfers = r.transfers[:r.written]
+	}
+}
+
+// reset empties the part. Its slices keep their memory. plan is set for each message.
+func (c *Chunks) reset() {
+	empty(&c.transfers)
+	c.Placed, c.Assembly = nil, Buffer{}
+	c.AssemblySize, c.AssemblyLead, c.AssemblyFilled, c.written = 0, 0, 0, 0
+	c.pulling = pulling{}
 }
 
 // requestState is the state of a Request. The comments say what holds the Request in each state: a
@@ -182,7 +232,7 @@ func (s requestState) follows(from requestState) bool {
 // InReceive reports whether Message is a part of a Receive buffer. The engine posts that buffer
 // again with the answer. InReceive may be called from Effects.Deliver to EventReply.
 func (r *Request) InReceive() bool {
-	return r.source.recv != none && r.source.loan == nil && r.Assembly.Bytes == nil
+	return r.source.recv != none && r.source.loan == nil && (r.Chunks == nil || r.Assembly.Bytes == nil)
 }
 
 // ReturnLoan returns the memory that the provider lent for r. After Effects.Release the driver
@@ -204,15 +254,38 @@ type Answer struct {
 
 	Payload [][]byte // inline reply, in pieces
 
+	// Results is not nil if the reply has chunks. It may be left from an earlier reply, and is
+	// empty then. WithResults makes it.
+	*Results
+}
+
+// Results is the part of an Answer for a reply with chunks.
+type Results struct {
 	// Long is a reply in registered memory. The engine writes it to the reply chunk and ignores
 	// Payload.
 	Long verbs.SGE
 	// Reads are read chunks of the reply (Config.Legacy), of memory that the peer may read until
 	// Effects.Release. If one has position zero, the engine ignores Payload.
 	Reads []header.ReadSegment
-	// Data has an element for each of Lists.Writes: the result to write there. A zero length leaves
-	// the chunk unused.
+	// Data has an element for each of the Writes that the peer offers: the result to write there.
+	// A zero length leaves the chunk unused.
 	Data []verbs.SGE
+}
+
+// WithResults returns the part for a reply with chunks, to be filled in.
+func (a *Answer) WithResults() *Results {
+	if a.Results == nil {
+		a.Results = new(Results)
+	}
+	return a.Results
+}
+
+// reads returns the number of segments in the read chunks of the reply.
+func (a *Answer) reads() int {
+	if a.Results == nil {
+		return 0
+	}
+	return len(a.Reads)
 }
 
 // transfer is an RDMA Write to be posted.
@@ -224,36 +297,42 @@ type transfer struct {
 // newRequest returns an idle Request.
 func newRequest() *Request { return &Request{source: source{recv: none}} }
 
-// reset makes r idle. Its slices keep their memory. It sets field by field, because a Request is
-// large and most of it is empty. hdr and plan are set for each message.
+// reset makes r idle. Its slices and parts keep their memory. It sets field by field, because a
+// Request is large and most of it is empty. hdr is set for each message.
 func (r *Request) reset() {
 	r.ReturnLoan()
 	r.hdr.Payload = nil
-	empty(&r.transfers)
+	if r.Chunks != nil {
+		r.Chunks.reset()
+	}
 	r.Answer.reset()
-	r.XID, r.Lists, r.Message, r.Placed, r.Padding = 0, header.Lists{}, nil, nil, Padding{}
-	r.AssemblySize, r.AssemblyLead, r.AssemblyFilled, r.Assembly = 0, 0, 0, Buffer{}
+	r.XID, r.Message, r.Padding = 0, nil, Padding{}
 	r.Owner, r.Err, r.Refused = nil, nil, nil
 	r.source.reset()
-	r.state, r.ticket, r.key, r.reply, r.written, r.deadline = idle, 0, 0, nil, 0, 0
-	r.pulling = pulling{}
+	r.state, r.ticket, r.key, r.reply, r.deadline = idle, 0, 0, nil, 0
 }
 
 // ForgetAnswer forgets the memory of the answer. The driver calls it for a Request in
 // Effects.Release: the engine resets those in the next Step only, and that may be much later.
 func (r *Request) ForgetAnswer() {
-	empty(&r.transfers)
+	if r.Chunks != nil {
+		empty(&r.transfers)
+	}
 	empty(&r.Answer.Payload)
-	empty(&r.Answer.Data)
-	r.Answer.Long = verbs.SGE{}
+	if r.Answer.Results != nil {
+		empty(&r.Answer.Data)
+		r.Answer.Long = verbs.SGE{}
+	}
 }
 
 // reset empties the answer. Its slices keep their memory.
 func (a *Answer) reset() {
 	empty(&a.Payload)
-	empty(&a.Data)
-	a.Reads = a.Reads[:0]
-	a.Refuse, a.Drop, a.Long = header.Error{}, false, verbs.SGE{}
+	a.Refuse, a.Drop = header.Error{}, false
+	if a.Results != nil {
+		empty(&a.Data)
+		a.Reads, a.Long = a.Reads[:0], verbs.SGE{}
+	}
 }
 
 // idleRequests are the Requests that wait for a further Call of the peer. All are reset.

@@ -43,7 +43,7 @@ func (rs *responder) request(r *Request, i int, own []byte, f *header.Fault) {
 		rs.refuse(r, rs.version.Refusal(f))
 		return
 	}
-	if len(r.plan.Placed) == 0 && r.hdr.Kind == header.KindMsg {
+	if r.Chunks == nil || len(r.plan.Placed) == 0 && r.hdr.Kind == header.KindMsg {
 		r.Message = r.hdr.Payload
 		rs.to(r, delivered)
 		rs.eff.Deliver = append(rs.eff.Deliver, r)
@@ -76,9 +76,14 @@ func (rs *responder) accept(r *Request) *header.Fault {
 		r.key = rs.version.InvalidateKey(&r.hdr, rs.terms.RemoteInvalidate)
 	}
 	r.hdr.InvalidateKey = 0 // the Reply names none (R259)
+	if l := &r.hdr.Lists; len(l.Reads)+len(l.Writes) > 0 || l.HasReply || r.hdr.Kind == header.KindNomsg {
+		r.withChunks()
+	}
+	if r.Chunks == nil {
+		return nil
+	}
 	f := r.plan.Call(r.hdr.Reads, len(r.hdr.Payload), r.hdr.Kind == header.KindNomsg, &rs.cfg.Limits)
 	r.hdr.Reads = r.hdr.Reads[:0] // none go back in the Reply (R326)
-	r.Lists = r.hdr.Lists
 	if f == nil {
 		f = rs.checkReadDepth(r)
 	}

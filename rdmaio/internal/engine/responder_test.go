@@ -56,10 +56,10 @@ func TestCallWithChunks(t *testing.T) {
 	if diff := cmp.Diff([]chunk.Placed{{At: 16, Len: 5}}, r.Placed); diff != "" {
 		t.Error(diff)
 	}
-	if len(r.Lists.Reads) != 0 || len(r.Lists.Writes) != 1 {
-		t.Errorf("offers %+v", r.Lists)
+	if l := r.Offered(); len(l.Reads) != 0 || len(l.Writes) != 1 {
+		t.Errorf("offers %+v", l)
 	}
-	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001"), unhex(t, "44444444")}, Data: []verbs.SGE{{Length: 7}}})
+	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001"), unhex(t, "44444444")}, Results: &engine.Results{Data: []verbs.SGE{{Length: 7}}}})
 	if diff := cmp.Diff("recv 0\nwrite 3 bytes key 0xbb at 0x2000 none\nwrite 4 bytes key 0xbc at 0x3000 none\nsend 80 bytes signaled|solicited\n", b.logged()); diff != "" {
 		t.Error(diff)
 	}
@@ -86,7 +86,7 @@ func TestReplyChunk(t *testing.T) {
 	b.receive(0, unhex(t, withReply))
 	b.receive(1, unhex(t, withReply))
 	b.logged()
-	b.answer(engine.Answer{Long: verbs.SGE{Length: 0x80}})
+	b.answer(engine.Answer{Results: &engine.Results{Long: verbs.SGE{Length: 0x80}}})
 	b.answer(engine.Answer{Payload: [][]byte{unhex(t, "cafe0001 00000001 44444444")}})
 	if diff := cmp.Diff("recv 0\nwrite 128 bytes key 0xcc at 0x4000 none\nsend 48 bytes signaled|solicited\nrecv 1\nsend 60 bytes signaled|solicited\nrelease 0xcafe0001: <nil>\n", b.logged()); diff != "" {
 		t.Error(diff)

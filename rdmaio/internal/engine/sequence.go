@@ -70,7 +70,7 @@ func (s *sequence) need() int {
 	if s.reply == nil {
 		return 1
 	}
-	return len(s.reply.transfers) - s.reply.written + 1
+	return s.reply.unwritten() + 1
 }
 
 // class returns the class of the next part: the first one has the class of the message. Each waits

@@ -29,7 +29,7 @@ func TestPartsWaitForRoom(t *testing.T) {
 		s.parsed()
 		mem := &engineMemory{b: pattern(8)}
 		for range results {
-			s.reqs[0].Answer.Data = append(s.reqs[0].Answer.Data, verbs.SGE{MR: mem, Length: 8})
+			s.reqs[0].Answer.WithResults().Data = append(s.reqs[0].Answer.Data, verbs.SGE{MR: mem, Length: 8})
 		}
 		s.answer(pattern(12200)) // four parts
 		for n := 0; ; n++ {
@@ -86,7 +86,7 @@ func TestPartsOfAnyLength(t *testing.T) {
 				}
 				p.ends[0].step(engine.Event{Kind: engine.EventCall, Call: c})
 				p.run()
-				if got := p.ends[1].reqs; len(got) != 1 || !bytes.Equal(got[0].Message[8:], pattern(n)) || len(got[0].Lists.Writes[0]) != chunks {
+				if got := p.ends[1].reqs; len(got) != 1 || !bytes.Equal(got[0].Message[8:], pattern(n)) || len(got[0].Offered().Writes[0]) != chunks {
 					t.Fatalf("%d bytes, %d segments, messages of %d: %d Calls arrive; %v, %v", n, chunks, limit, len(got), c.Err, p.ends[1].fail)
 				}
 				most, head, lists := 4096, 36, 8+16*chunks
@@ -248,7 +248,7 @@ func TestListsLongerThanTheSendQueue(t *testing.T) {
 			s.log = nil
 			r := s.reqs[0]
 			result := &engineMemory{b: pattern(4 * n)}
-			r.Answer.Data = []verbs.SGE{{MR: result, Length: 4 * n}}
+			r.Answer.WithResults().Data = []verbs.SGE{{MR: result, Length: 4 * n}}
 			r.Answer.Payload = [][]byte{rpcReply2(5)}
 			for s.step(engine.Event{Kind: engine.EventReply, Request: r}); ; {
 				if st := s.e.Stats(); st.SendQueueFilled > wrs {

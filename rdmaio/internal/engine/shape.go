@@ -10,18 +10,25 @@ import (
 
 // shape makes the header of a reply.
 func (rs *responder) shape(r *Request) {
-	long := r.Answer.Long.Length
+	r.hdr.Kind = header.KindMsg
+	if r.Chunks == nil && r.Answer.Results == nil {
+		return
+	}
+	var long verbs.SGE
+	var data []verbs.SGE
+	if res := r.Answer.Results; res != nil {
+		long, data = res.Long, res.Data
+		r.hdr.Reads = append(r.hdr.Reads, res.Reads...)
+	}
 	for i, c := range r.hdr.Writes { // RFC 8166 §4.3.2.1: one result each, in order; R77, R88
 		var sge verbs.SGE
-		if i < len(r.Answer.Data) {
-			sge = r.Answer.Data[i]
+		if i < len(data) {
+			sge = data[i]
 		}
 		rs.fill(r, c, sge)
 	}
-	rs.fill(r, r.hdr.Reply, r.Answer.Long)
-	r.hdr.Kind = header.KindMsg
-	r.hdr.Reads = append(r.hdr.Reads, r.Answer.Reads...)
-	if long > 0 || len(r.hdr.Reads) > 0 && r.hdr.Reads[0].Position == 0 {
+	rs.fill(r, r.hdr.Reply, long)
+	if long.Length > 0 || len(r.hdr.Reads) > 0 && r.hdr.Reads[0].Position == 0 {
 		r.hdr.Kind = header.KindNomsg // R98
 		r.Answer.Payload = r.Answer.Payload[:0]
 	}
@@ -52,8 +59,12 @@ func (rs *responder) refuse(r *Request, e header.Error) {
 	r.hdr.Kind = header.KindError
 	r.hdr.Err = e
 	r.Answer.Payload = r.Answer.Payload[:0]
-	r.transfers = r.transfers[:0]
-	r.Answer.Reads = r.Answer.Reads[:0]
+	if r.Chunks != nil {
+		r.transfers = r.transfers[:0]
+	}
+	if r.Answer.Results != nil {
+		r.Answer.Reads = r.Answer.Reads[:0]
+	}
 	r.hdr.Reads = r.hdr.Reads[:0]
 	rs.wait(r, queued)
 }

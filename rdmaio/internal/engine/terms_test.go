@@ -75,11 +75,11 @@ func TestResponderInvalidates(t *testing.T) {
 		{"read chunk", invalidating, readKey + "00000000 00000000 ", true, engine.Answer{}, "send-invalidate 40 bytes ends key 0xaa"},
 		{
 			"write chunk: after the Writes", invalidating, "00000000 " + writeKey + "00000000 ", false,
-			engine.Answer{Data: []verbs.SGE{{Length: 8}}},
+			engine.Answer{Results: &engine.Results{Data: []verbs.SGE{{Length: 8}}}},
 			"write 8 bytes key 0xbb at 0x2000 none\nsend-invalidate 64 bytes ends key 0xbb",
 		},
 		{"an unused write chunk is one as well", invalidating, "00000000 " + writeKey + "00000000 ", false, engine.Answer{}, "send-invalidate 64 bytes ends key 0xbb"},
-		{"reply chunk", invalidating, "00000000 00000000 " + replyKey, false, engine.Answer{Long: verbs.SGE{Length: 8}}, "write 8 bytes key 0xcc at 0x3000 none\nsend-invalidate 48 bytes ends key 0xcc"},
+		{"reply chunk", invalidating, "00000000 00000000 " + replyKey, false, engine.Answer{Results: &engine.Results{Long: verbs.SGE{Length: 8}}}, "write 8 bytes key 0xcc at 0x3000 none\nsend-invalidate 48 bytes ends key 0xcc"},
 		{"no chunk", invalidating, "00000000 00000000 00000000 ", false, engine.Answer{}, "send 40 bytes"},
 		{"a chunk of no bytes names nothing", invalidating, "00000000 00000001 00000001 000000dd 00000000 00000000 00002000 00000000 00000000 ", false, engine.Answer{}, "send 64 bytes"},
 		{"ERROR instead of a Reply", invalidating, "00000000 " + writeKey + "00000000 ", false, engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}, "send 20 bytes"},
@@ -93,7 +93,7 @@ func TestResponderInvalidates(t *testing.T) {
 				b.complete()
 			}
 			b.logged()
-			if c.a.Long.Length == 0 {
+			if c.a.Results == nil || c.a.Long.Length == 0 {
 				c.a.Payload = [][]byte{unhex(t, "cafe0001 00000001 44444444")}
 			}
 			b.answer(c.a)

@@ -28,11 +28,12 @@ func (e *end) offerReadChunks(q *engine.Request, p *rpc, reply []byte) (a engine
 		r := e.mem.register(e.mem.give(q, data), verbs.AccessRemoteRead)
 		e.mem.reads[q] = append(e.mem.reads[q], r)
 		e.split(r, 1+e.w.rng.IntN(min(3, len(data))), func(s header.Segment) {
-			a.Reads = append(a.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
+			res := a.WithResults()
+			res.Reads = append(res.Reads, header.ReadSegment{Position: uint32(position), Segment: s})
 		})
 	}
 	rest := without(reply, p.back)
-	if header.PrefixSize+q.Lists.Size()+24*3*len(p.back)+len(rest) > e.link.inline[e.i] {
+	if header.PrefixSize+q.Offered().Size()+24*3*len(p.back)+len(rest) > e.link.inline[e.i] {
 		give(0, rest)
 	} else {
 		a.Payload = [][]byte{rest}

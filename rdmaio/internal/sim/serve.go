@@ -30,7 +30,7 @@ func (e *end) serve(q *engine.Request) {
 		w.after(0, e.name+" refuses", func() { e.answer(q, engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}) })
 		return
 	}
-	if len(q.Placed) > 0 && q.AssemblySize == 0 {
+	if len(q.Places()) > 0 && q.AssemblySize == 0 {
 		w.fail("%s: chunks without an assembly buffer", e.name)
 	}
 	if w.chance(Refuse) {
@@ -67,33 +67,33 @@ func (r *responder) execute() {
 // shape plans a reply: inline if it fits, else in the reply chunk, or in read chunks.
 func (e *end) shape(q *engine.Request, p *rpc, reply []byte) engine.Answer {
 	var a engine.Answer
-	for i, c := range q.Lists.Writes {
-		data := p.fill[i]
+	for i, c := range q.Offered().Writes {
+		data, res := p.fill[i], a.WithResults()
 		switch room := header.Total(c); {
 		case uint64(len(data)) > room:
 			return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}
 		case len(data) == 0:
-			a.Data = append(a.Data, verbs.SGE{})
+			res.Data = append(res.Data, verbs.SGE{})
 		default:
-			a.Data = append(a.Data, verbs.SGE{MR: &region{bytes: data}, Length: len(data)})
+			res.Data = append(res.Data, verbs.SGE{MR: &region{bytes: data}, Length: len(data)})
 		}
 	}
-	fits := e.w.versions.prefix()+q.Lists.Size()+len(reply) <= e.link.inline[e.i]
+	fits := e.w.versions.prefix()+q.Offered().Size()+len(reply) <= e.link.inline[e.i]
 	if !fits && e.w.versions.is2() { // R166: it is continued
-		fits = uint64(len(reply)) > header.Total(q.Lists.Reply) || e.w.rng.IntN(2) == 0
+		fits = uint64(len(reply)) > header.Total(q.Offered().Reply) || e.w.rng.IntN(2) == 0
 	}
 	if fits {
 		half := len(reply) / 8 * 4
 		a.Payload = [][]byte{reply[:half], reply[half:]}
 		return a
 	}
-	if uint64(len(reply)) > header.Total(q.Lists.Reply) {
+	if uint64(len(reply)) > header.Total(q.Offered().Reply) {
 		if e.w.draw.mayOfferReadChunks(p) {
 			return e.offerReadChunks(q, p, reply)
 		}
 		return engine.Answer{Refuse: header.Error{Code: header.ErrChunk}}
 	}
-	a.Long = verbs.SGE{MR: &region{bytes: reply}, Length: len(reply)}
+	a.WithResults().Long = verbs.SGE{MR: &region{bytes: reply}, Length: len(reply)}
 	return a
 }
 
@@ -104,15 +104,18 @@ func (e *end) answer(q *engine.Request, a engine.Answer) {
 	for _, b := range a.Payload {
 		q.Answer.Payload = append(q.Answer.Payload, e.mem.give(q, b))
 	}
-	for _, s := range append(a.Data, a.Long) {
-		if s.MR != nil {
-			s.MR = &region{bytes: e.mem.give(q, s.MR.(*region).bytes)}
+	if res := a.Results; res != nil {
+		to := q.Answer.WithResults()
+		for _, s := range append(res.Data, res.Long) {
+			if s.MR != nil {
+				s.MR = &region{bytes: e.mem.give(q, s.MR.(*region).bytes)}
+			}
+			to.Data = append(to.Data, s)
 		}
-		q.Answer.Data = append(q.Answer.Data, s)
+		last := len(to.Data) - 1
+		to.Long, to.Data = to.Data[last], to.Data[:last]
+		to.Reads = append(to.Reads, res.Reads...)
 	}
-	last := len(q.Answer.Data) - 1
-	q.Answer.Long, q.Answer.Data = q.Answer.Data[last], q.Answer.Data[:last]
-	q.Answer.Reads = append(q.Answer.Reads, a.Reads...)
 	e.step(engine.Event{Kind: engine.EventReply, Request: q})
 	if e.w.cfg.Bugs.ReleaseEarly {
 		e.mem.released(q)
