@@ -1,10 +1,10 @@
 package nfsd
 
 import (
-	"os"
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
@@ -14,27 +14,48 @@ type caller struct {
 	uid, gid uint32
 	gids     []uint32
 	root     bool       // may do everything
-	changed  []*os.File // files and directories to store before the reply: see Server.storeChanged
+	changed  []vfs.File // files and directories to store before the reply: see storage.storeChanged
+}
+
+// users maps the users of calls.
+type users struct {
+	anonUID, anonGID uint32
+	single           bool // all act as the anonymous user
+	allowRoot        bool
+}
+
+func newUsers(cfg *Config, info vfs.Info) users {
+	u := users{anonUID: cfg.AnonUID, anonGID: cfg.AnonGID, allowRoot: cfg.AllowRoot}
+	if info.Single {
+		return users{anonUID: info.UID, anonGID: info.GID, single: true}
+	}
+	if u.anonUID == 0 {
+		u.anonUID = 65534
+	}
+	if u.anonGID == 0 {
+		u.anonGID = 65534
+	}
+	return u
 }
 
 // caller returns the user of a call. AUTH_SYS proves nothing: the client's word is taken, except
 // for root. The error, for a malformed credential, refuses the call.
-func (s *Server) caller(r *rpc.Request) (*caller, error) {
-	anonymous := &caller{uid: s.cfg.AnonUID, gid: s.cfg.AnonGID}
-	if s.owner != 0 || r.Cred().Flavor == oncrpc.AuthNone {
+func (u *users) caller(r *rpc.Request) (*caller, error) {
+	anonymous := &caller{uid: u.anonUID, gid: u.anonGID}
+	if u.single || r.Cred().Flavor == oncrpc.AuthNone {
 		return anonymous, nil
 	}
 	user, err := r.AuthSys()
 	switch {
 	case err != nil:
 		return nil, err
-	case user.UID == 0 && !s.cfg.AllowRoot:
+	case user.UID == 0 && !u.allowRoot:
 		return anonymous, nil
 	}
 	c := &caller{uid: user.UID, gid: user.GID, gids: user.GIDs, root: user.UID == 0}
-	if !s.cfg.AllowRoot { // the group root is mapped, too
+	if !u.allowRoot { // the group root is mapped, too
 		if c.gid == 0 {
-			c.gid = s.cfg.AnonGID
+			c.gid = u.anonGID
 		}
 		c.gids = slices.DeleteFunc(c.gids, func(gid uint32) bool { return gid == 0 })
 	}
@@ -145,7 +166,7 @@ func (c *caller) modeFor(a *nfs3.Attr, set *nfs3.SetAttr) (mode nfs3.Mode, chang
 
 // clearSetID takes the set-user-ID and set-group-ID bits from a file whose data is about to change.
 // The system does that for users but not for root, as whom the server may run.
-func (c *caller) clearSetID(f *os.File, a *nfs3.Attr) error {
+func (c *caller) clearSetID(f vfs.File, a *nfs3.Attr) error {
 	if c.root || a.Mode&(setUID|setGID) == 0 {
 		return nil
 	}

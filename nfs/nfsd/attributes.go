@@ -3,49 +3,11 @@ package nfsd
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path"
-	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
-
-// stat holds the attributes of an object.
-type stat struct {
-	attr nfs3.Attr
-	dev  uint64
-}
-
-func (st *stat) ino() uint64 { return uint64(st.attr.FileID) }
-
-func (st *stat) after() nfs3.PostOpAttr {
-	return nfs3.PostOpAttr{AttributesFollow: true, Attributes: st.attr}
-}
-
-func (st *stat) before() nfs3.PreOpAttr {
-	a := &st.attr
-	return nfs3.PreOpAttr{AttributesFollow: true, Attributes: nfs3.WccAttr{Size: a.Size, Mtime: a.Mtime, Ctime: a.Ctime}}
-}
-
-// lstat returns the attributes of an object. It does not follow a symbolic link at the end of the
-// path, or one that leads out of the export.
-func (s *Server) lstat(path string) (stat, error) {
-	fi, err := s.root.Lstat(path)
-	if err != nil {
-		return stat{}, err
-	}
-	return statOf(fi)
-}
-
-// fstat returns the attributes of an open file.
-func fstat(f *os.File) (stat, error) {
-	fi, err := f.Stat()
-	if err != nil {
-		return stat{}, err
-	}
-	return statOf(fi)
-}
 
 // types are the types of objects by their mode (RFC 1813 §2.6).
 var types = map[fs.FileMode]nfs3.FileType{
@@ -56,6 +18,16 @@ var types = map[fs.FileMode]nfs3.FileType{
 	fs.ModeSocket:                     nfs3.FileTypeSock,
 	fs.ModeDevice:                     nfs3.FileTypeBlk,
 	fs.ModeDevice | fs.ModeCharDevice: nfs3.FileTypeChr,
+}
+
+// typeOf returns a type as package fs has it.
+func typeOf(t nfs3.FileType) fs.FileMode {
+	for mode, have := range types {
+		if have == t {
+			return mode
+		}
+	}
+	return fs.ModeIrregular
 }
 
 // The bits of mode3 that fs.FileMode has elsewhere.
@@ -83,6 +55,15 @@ func fileMode(m nfs3.Mode) fs.FileMode {
 	return mode
 }
 
+// attrOf returns attributes as NFS has them.
+func attrOf(a *vfs.Attr) nfs3.Attr {
+	return nfs3.Attr{
+		Type: types[a.Mode.Type()], Mode: modeOf(a.Mode), Nlink: a.Links, UID: nfs3.UID(a.UID), GID: nfs3.GID(a.GID),
+		Size: nfs3.Size(a.Size), Used: nfs3.Size(a.Used), Rdev: nfs3.SpecData{Specdata1: a.Major, Specdata2: a.Minor},
+		FSID: a.FSID, FileID: nfs3.FileID(a.Ino), Atime: nfsTime(a.Atime), Mtime: nfsTime(a.Mtime), Ctime: nfsTime(a.Ctime),
+	}
+}
+
 // nfsTime returns a time as NFS has it: since 1970, for 136 years.
 func nfsTime(t time.Time) nfs3.Time {
 	sec := t.Unix()
@@ -104,139 +85,58 @@ func wanted(how nfs3.TimeHow, t nfs3.Time) time.Time {
 }
 
 // setAttr changes attributes for a caller. All rights are checked before the first change.
-func (s *Server) setAttr(c *caller, o object, a *nfs3.SetAttr) error {
+func setAttr(c *caller, o object, a *nfs3.SetAttr) error {
 	if err := c.maySet(&o.attr, a); err != nil {
 		return err
 	}
 	if a.Size.SetIt {
-		if err := s.truncate(c, o, a.Size.Size); err != nil {
+		if err := truncate(c, o, a.Size.Size); err != nil {
 			return err
 		}
 	}
-	if a.UID.SetIt || a.GID.SetIt {
-		uid, gid := int64(-1), int64(-1)
-		if a.UID.SetIt && a.UID.UID != o.attr.UID {
-			uid = int64(a.UID.UID)
-		}
-		if a.GID.SetIt && a.GID.GID != o.attr.GID {
-			gid = int64(a.GID.GID)
-		}
-		if uid >= 0 || gid >= 0 {
-			if err := s.root.Lchown(o.path, int(uid), int(gid)); err != nil {
-				return err
-			}
-		}
+	set := vfs.Change{Atime: wanted(a.Atime.SetIt, a.Atime.Atime), Mtime: wanted(a.Mtime.SetIt, a.Mtime.Mtime)}
+	if a.UID.SetIt && a.UID.UID != o.attr.UID {
+		set.UID = (*uint32)(&a.UID.UID)
+	}
+	if a.GID.SetIt && a.GID.GID != o.attr.GID {
+		set.GID = (*uint32)(&a.GID.GID)
 	}
 	if mode, change := c.modeFor(&o.attr, a); change {
-		if err := s.root.Chmod(o.path, fileMode(mode)); err != nil {
-			return err
-		}
+		set.Mode = new(fileMode(mode))
 	}
-	atime, mtime := wanted(a.Atime.SetIt, a.Atime.Atime), wanted(a.Mtime.SetIt, a.Mtime.Mtime)
-	if atime.IsZero() && mtime.IsZero() {
+	if set == (vfs.Change{}) {
 		return nil
 	}
-	if o.attr.Type == nfs3.FileTypeLnk {
-		return s.within(o.path, func(dir *os.File, name string) error { return linkTimes(dir, name, atime, mtime) })
-	}
-	return s.root.Chtimes(o.path, atime, mtime)
-}
-
-// within calls f with the open directory of a path and the last component, for calls of the system
-// that package os does not have.
-func (s *Server) within(p string, f func(dir *os.File, name string) error) error {
-	dir, err := s.root.Open(path.Dir(p))
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return f(dir, path.Base(p))
+	return o.node.SetAttr(set)
 }
 
 // truncate changes the size of a file. New bytes are zero.
-func (s *Server) truncate(c *caller, o object, size nfs3.Size) error {
+func truncate(c *caller, o object, size nfs3.Size) error {
 	if size > maxFile {
 		return failed(nfs3.StatusFbig)
 	}
-	f, err := s.open(o, os.O_WRONLY)
+	f, err := o.open(vfs.Write | vfs.Force)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	if err := c.clearSetID(f, &o.attr); err != nil {
-		return err
+	if err = c.clearSetID(f, &o.attr); err == nil {
+		err = f.Truncate(int64(size))
 	}
-	err = f.Truncate(int64(size))
-	if errors.Is(err, syscall.EINVAL) { // of systems with a limit below the file system's
-		err = failed(nfs3.StatusFbig)
-	}
-	return err
+	return errors.Join(err, f.Close())
 }
 
-// open opens a regular file for a caller whose rights are checked already: see needData. The caller
-// holds the file's lock: a server that is not root gives itself the mode bits that it lacks, and
-// takes them away again.
-func (s *Server) open(o object, flag int) (*os.File, error) {
-	f, err := s.openAsIs(o, flag)
-	if s.owner == 0 || uint32(o.attr.UID) != s.owner || !errors.Is(err, fs.ErrPermission) {
-		return f, err
-	}
-	if err := s.root.Chmod(o.path, fileMode(o.attr.Mode|0o600)); err != nil {
-		return nil, err
-	}
-	f, err = s.openAsIs(o, flag)
-	if failure := s.root.Chmod(o.path, fileMode(o.attr.Mode)); failure != nil && err == nil {
-		return nil, errors.Join(failure, f.Close())
-	}
-	return f, err
-}
-
-// openAsIs opens a regular file whose mode allows it. It never blocks and never opens anything
-// else, which could have effects.
-func (s *Server) openAsIs(o object, flag int) (*os.File, error) {
-	switch o.attr.Type {
-	case nfs3.FileTypeReg:
-	case nfs3.FileTypeDir:
-		return nil, failed(nfs3.StatusIsdir)
-	default:
-		return nil, failed(nfs3.StatusInval)
-	}
-	f, err := s.root.OpenFile(o.path, flag|openFlags, 0)
-	if err != nil {
-		return nil, err
-	}
-	return f, s.same(f, o)
-}
-
-// same returns an error, and closes f, if f is another file than o, because a local program has put
-// it there.
-func (s *Server) same(f *os.File, o object) error {
-	st, err := fstat(f)
-	if err == nil && (st.ino() != o.ino() || st.dev != o.dev) {
-		err = failed(nfs3.StatusStale)
-	}
-	if err != nil {
-		_ = f.Close() // nothing was written
-	}
-	return err
-}
-
-// created gives a new object of a directory its owner and attributes, and returns it. It ignores
-// IDs in the attributes unless the caller is root: other callers cannot give files away, but some
-// clients send the directory's group, by the rules of BSD. It also ignores attributes that the
-// object's type does not have, for example the size of a directory.
-func (s *Server) created(c *caller, dir object, name string, a *nfs3.SetAttr, mode nfs3.Mode) (object, error) {
-	o, err := s.child(dir, name)
-	if err != nil {
-		return o, err
-	}
-	if s.owner == 0 {
+// created gives a new object of a directory its owner and attributes. It ignores IDs in the
+// attributes unless the caller is root: other callers cannot give files away, but some clients send
+// the directory's group, by the rules of BSD. It also ignores attributes that the object's type
+// does not have, for example the size of a directory.
+func (u *users) created(c *caller, dir object, o *object, a *nfs3.SetAttr, mode nfs3.Mode) error {
+	if !u.single {
 		gid := c.gid
 		if dir.attr.Mode&setGID != 0 {
 			gid = uint32(dir.attr.GID)
 		}
-		if err := s.root.Lchown(o.path, int(c.uid), int(gid)); err != nil {
-			return o, err
+		if err := o.node.SetAttr(vfs.Change{UID: &c.uid, GID: &gid}); err != nil {
+			return err
 		}
 		o.attr.UID, o.attr.GID = nfs3.UID(c.uid), nfs3.GID(gid)
 	}
@@ -253,15 +153,14 @@ func (s *Server) created(c *caller, dir object, name string, a *nfs3.SetAttr, mo
 	if o.attr.Type == nfs3.FileTypeLnk {
 		set = nfs3.SetAttr{UID: set.UID, GID: set.GID}
 	}
-	if err := s.setAttr(c, o, &set); err != nil {
-		return o, err
+	if err := setAttr(c, *o, &set); err != nil {
+		return err
 	}
-	if o.attr.Type == nfs3.FileTypeDir && dir.attr.Mode&setGID != 0 {
+	if o.isDir() && dir.attr.Mode&setGID != 0 {
 		// A directory inherits the bit, even if the caller is outside the group.
-		if err := s.root.Chmod(o.path, fileMode(set.Mode.Mode&0o7777|setGID)); err != nil {
-			return o, err
+		if err := o.node.SetAttr(vfs.Change{Mode: new(fileMode(set.Mode.Mode&0o7777 | setGID))}); err != nil {
+			return err
 		}
 	}
-	st, err := s.lstat(path.Join(dir.path, name))
-	return object{o.path, st}, err
+	return o.refresh()
 }

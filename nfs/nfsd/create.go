@@ -2,10 +2,9 @@ package nfsd
 
 import (
 	"encoding/binary"
-	"os"
-	"path"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
@@ -16,19 +15,18 @@ func (s *Server) Create(r *rpc.Request, args *nfs3.CreateArgs, res *nfs3.CreateR
 		if dots(name) {
 			return failed(nfs3.StatusExist)
 		}
-		f, err := s.root.OpenFile(path.Join(dir.path, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY|openFlags, 0o600)
+		o, err := found(dir.node.Create(name, vfs.New{Mode: 0o600}))
 		if status(err) == nfs3.StatusExist {
 			return s.createExisting(c, dir, name, &args.How, &m)
 		}
 		if err != nil {
 			return err
 		}
-		c.changed = append(c.changed, f)
 		set := args.How.ObjAttributes
 		if args.How.Mode == nfs3.CreateModeExclusive {
 			set.Atime, set.Mtime = verifierTimes(args.How.Verf)
 		}
-		return s.finish(c, dir, name, &set, 0o600, &m)
+		return s.finish(c, dir, o, name, &set, 0o600, &m)
 	})
 	m.DirWcc = wcc
 	res.Status, res.OK, res.Fail.DirWcc = status(err), m, wcc
@@ -39,7 +37,7 @@ func (s *Server) Create(r *rpc.Request, args *nfs3.CreateArgs, res *nfs3.CreateR
 // size if it is to be emptied. EXCLUSIVE takes it if it has the verifier: then this is the same
 // call again, perhaps after a restart.
 func (s *Server) createExisting(c *caller, dir object, name string, how *nfs3.CreateHow, m *made) error {
-	o, err := s.child(dir, name)
+	o, err := dir.child(name)
 	if err != nil {
 		return err
 	}
@@ -54,17 +52,17 @@ func (s *Server) createExisting(c *caller, dir object, name string, how *nfs3.Cr
 	case how.Mode == nfs3.CreateModeGuarded:
 		return failed(nfs3.StatusExist)
 	case how.ObjAttributes.Size.SetIt:
-		if err := s.setAttr(c, o, &nfs3.SetAttr{Size: how.ObjAttributes.Size}); err != nil {
+		if err := setAttr(c, o, &nfs3.SetAttr{Size: how.ObjAttributes.Size}); err != nil {
 			return err
 		}
-		if err := s.changedData(c, o); err != nil {
+		if err := s.stored.changedData(c, o); err != nil {
 			return err
 		}
-		if o, err = s.child(dir, name); err != nil {
+		if o, err = dir.child(name); err != nil {
 			return err
 		}
 	}
-	return s.found(dir, o, name, m)
+	return s.tree.results(o, m)
 }
 
 // verifierTimes returns the times of a new file that stand for the verifier of an exclusive CREATE,

@@ -2,9 +2,9 @@ package nfsd
 
 import (
 	"encoding/binary"
-	"path"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
@@ -26,11 +26,11 @@ func nameSize(name string) int { return (len(name) + 3) &^ 3 }
 // ReadDir implements nfs3rpc.Server.
 func (s *Server) ReadDir(r *rpc.Request, args *nfs3.ReadDirArgs, res *nfs3.ReadDirRes) error {
 	room := listRoom(r, args.Count) - listHead
-	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(_ *caller, _ object, name string, ino, next uint64) bool {
-		if room -= entryHead + nameSize(name); room < 0 {
+	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(_ *caller, _ object, e vfs.Entry) bool {
+		if room -= entryHead + nameSize(e.Name); room < 0 {
 			return false
 		}
-		res.OK.Reply.Entries = append(res.OK.Reply.Entries, nfs3.Entry{FileID: nfs3.FileID(ino), Name: nfs3.Filename(name), Cookie: nfs3.Cookie(next)})
+		res.OK.Reply.Entries = append(res.OK.Reply.Entries, nfs3.Entry{FileID: nfs3.FileID(e.Ino), Name: nfs3.Filename(e.Name), Cookie: nfs3.Cookie(e.Cookie)})
 		return true
 	})
 	if err == nil && len(res.OK.Reply.Entries) == 0 && !eof {
@@ -46,15 +46,15 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 	// RFC 1813 §3.3.17: maxcount is for all, dircount for the entries without attributes and
 	// handles.
 	room, names := listRoom(r, args.MaxCount)-listHead, int64(args.DirCount)
-	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(c *caller, dir object, name string, ino, next uint64) bool {
-		size := entryHead + nameSize(name)
+	dir, verf, eof, refused, err := s.list(r, &args.Dir, args.Cookie, args.CookieVerf, func(c *caller, dir object, entry vfs.Entry) bool {
+		size := entryHead + nameSize(entry.Name)
 		first := len(res.OK.Reply.Entries) == 0
 		room, names = room-size-plusMost, names-int64(size)
 		if room < 0 || names < 0 && !first {
 			return false
 		}
-		e := nfs3.EntryPlus{FileID: nfs3.FileID(ino), Name: nfs3.Filename(name), Cookie: nfs3.Cookie(next)}
-		s.plus(c, dir, name, &e)
+		e := nfs3.EntryPlus{FileID: nfs3.FileID(entry.Ino), Name: nfs3.Filename(entry.Name), Cookie: nfs3.Cookie(entry.Cookie)}
+		s.tree.plus(c, dir, entry.Name, &e)
 		res.OK.Reply.Entries = append(res.OK.Reply.Entries, e)
 		return true
 	})
@@ -70,21 +70,22 @@ func (s *Server) ReadDirPlus(r *rpc.Request, args *nfs3.ReadDirPlusArgs, res *nf
 // listing would give access to files that LOOKUP refuses. ".." gets neither, nor does an entry that
 // was removed during the call. "." always gets both, because the caller has this handle already:
 // go-nfs-client repeats the listing until it gets them.
-func (s *Server) plus(c *caller, dir object, name string, e *nfs3.EntryPlus) {
-	o, h, err := dir, nfs3.Handle{}, error(nil)
+func (t *tree) plus(c *caller, dir object, name string, e *nfs3.EntryPlus) {
+	o := dir
 	switch name {
 	case "..":
 		return
 	case ".":
-		h = s.table.seal(dir.ino(), s.table.generation(dir.ino()))
 	default:
-		if err = c.need(&dir.attr, mayExecute); err != nil {
+		err := c.need(&dir.attr, mayExecute)
+		if err == nil {
+			o, err = dir.child(name)
+		}
+		if err != nil {
 			return
 		}
-		if o, err = s.child(dir, name); err == nil {
-			h, err = s.handle(dir, o, name)
-		}
 	}
+	h, err := t.handle(o)
 	if err != nil {
 		return
 	}
@@ -102,54 +103,36 @@ func listRoom(r *rpc.Request, count nfs3.Count) int {
 // list calls f with a directory's entries after a cookie, until f returns false. The cookie
 // verifier is a MAC of the directory, so that cookies from other directories are refused; a strict
 // server includes the time of the last change.
-func (s *Server) list(r *rpc.Request, h *nfs3.Handle, cookie nfs3.Cookie, verf nfs3.CookieVerf, f func(c *caller, dir object, name string, ino, next uint64) bool) (attr nfs3.PostOpAttr, now nfs3.CookieVerf, eof bool, refused, err error) {
-	c, refused := s.caller(r)
+func (s *Server) list(r *rpc.Request, h *nfs3.Handle, cookie nfs3.Cookie, verf nfs3.CookieVerf, f func(c *caller, dir object, e vfs.Entry) bool) (attr nfs3.PostOpAttr, now nfs3.CookieVerf, eof bool, refused, err error) {
+	c, refused := s.users.caller(r)
 	if refused != nil {
 		return attr, now, false, refused, nil
 	}
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	dir, err := s.directory(h)
+	dir, err := s.tree.directory(h)
 	if err != nil {
 		return attr, now, false, nil, err
 	}
-	attr, now = dir.after(), s.cookieVerf(dir)
+	attr, now = dir.after(), s.tree.cookieVerf(dir, s.cfg.StrictCookies)
 	if err := c.need(&dir.attr, mayRead); err != nil {
 		return attr, now, false, nil, err
 	}
 	if cookie != 0 && verf != now {
 		return attr, now, false, nil, failed(nfs3.StatusBadCookie)
 	}
-	d, err := s.root.Open(dir.path)
-	if err != nil {
-		return attr, now, false, nil, err
-	}
-	if err := s.same(d, dir); err != nil {
-		return attr, now, false, nil, err
-	}
-	defer d.Close()
-	eof, err = readDir(d, uint64(cookie), func(name string, ino, next uint64) bool {
-		switch {
-		case name == "." || name == ".." && dir.path == ".":
-			ino = dir.ino() // the client sees nothing above the export
-		case ino == 0: // the system's listing has no numbers
-			if st, err := s.lstat(path.Join(dir.path, name)); err == nil {
-				ino = st.ino()
-			}
-		}
-		return f(c, dir, name, ino, next)
-	})
+	eof, err = dir.node.ReadDir(uint64(cookie), func(e vfs.Entry) bool { return f(c, dir, e) })
 	return attr, now, eof, nil, err
 }
 
 // cookieVerf returns the verifier of a directory's cookies.
-func (s *Server) cookieVerf(dir object) (verf nfs3.CookieVerf) {
+func (t *tree) cookieVerf(dir object, strict bool) (verf nfs3.CookieVerf) {
 	text := binary.BigEndian.AppendUint64([]byte("cookies"), dir.ino())
-	if s.cfg.StrictCookies {
+	if strict {
 		text = binary.BigEndian.AppendUint32(text, dir.attr.Mtime.Seconds)
 		text = binary.BigEndian.AppendUint32(text, dir.attr.Mtime.Nseconds)
 	}
-	mac := s.table.mac(text)
+	mac := t.handles.mac(text)
 	copy(verf[:], mac[:])
 	return verf
 }

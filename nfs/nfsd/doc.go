@@ -1,5 +1,6 @@
-// Package nfsd serves a directory by NFS version 3 and MOUNT version 3 (RFC 1813), over any carrier
-// of ONC RPC: TCP, RDMA or memory.
+// Package nfsd serves a file system by NFS version 3 and MOUNT version 3 (RFC 1813), over any
+// carrier of ONC RPC: TCP, RDMA or memory. The file system is a directory of the operating system,
+// or any other vfs.FS.
 //
 // It is an example, written to be read. It leaves out:
 //
@@ -10,29 +11,26 @@
 //   - Kerberos: AUTH_SYS proves nothing, so any host that can connect can claim any user but root.
 //     Restrict the hosts by a firewall;
 //   - NFS over UDP: clients can only ask MOUNT and rpcbind over it, as command serve lets them;
-//   - several exports, and file systems mounted below the export, which are refused with
-//     NFS3ERR_ACCES;
-//   - off Linux: named pipes, sockets, devices, and the times of symbolic links.
+//   - several exports, and file systems mounted below a directory that is served, which are refused
+//     with NFS3ERR_ACCES;
+//   - off Linux: named pipes, sockets, devices, and the times of symbolic links, in a directory.
 //
 // # Names
 //
-// A name of a client is one component, without slash and NUL. All access goes through an os.Root,
-// so no symbolic link leads out of the export, whether a client or a local program made it. The
-// server never follows the last component, and a handle is only valid for the file that it was
-// issued for.
+// A name of a client is one component, without slash and NUL. The server never follows a symbolic
+// link, and a handle is only valid for the file that it was issued for. Package localfs says how a
+// directory is confined.
 //
 // # Handles
 //
-// A handle has the inode number and the generation of its file, and a MAC, so that a client cannot
-// make one. The server keeps the name and parent of each file that it issued a handle for in a
-// table in memory, and in a file of the state directory. Handles thus survive a restart and the
-// renames of clients. ADR 0074 has the reasons and the limits.
+// A handle has the vfs.ID of its file, and a MAC, so that a client cannot make one. Handles survive
+// a restart if the file system keeps its IDs and Config.Key is the same, as for a directory.
 //
 // # Users
 //
 // The server checks the mode bits itself. Calls of user 0 act as Config.AnonUID, unless
-// Config.AllowRoot is set. If the server does not run as root, it cannot give files to others: all
-// callers act as the user of the server.
+// Config.AllowRoot is set. If a directory is served by another user than root, the server cannot
+// give files to others: all callers act as this user.
 //
 // # Data that must not be lost
 //

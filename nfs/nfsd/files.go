@@ -5,9 +5,10 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
+	"sync"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
@@ -25,72 +26,58 @@ const (
 func (s *Server) GetAttr(_ *rpc.Request, args *nfs3.GetAttrArgs, res *nfs3.GetAttrRes) error {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.Object)
+	o, err := s.tree.object(&args.Object)
 	res.Status, res.OK.ObjAttributes = status(err), o.attr
 	return nil
 }
 
 // SetAttr implements nfs3rpc.Server.
 func (s *Server) SetAttr(r *rpc.Request, args *nfs3.SetAttrArgs, res *nfs3.SetAttrRes) error {
-	c, err := s.caller(r)
+	c, err := s.users.caller(r)
 	if err != nil {
 		return err
 	}
 	s.tree.RLock()
 	err = s.changeAttr(c, args, &res.OK.ObjWcc)
 	s.tree.RUnlock()
-	res.Status, res.Fail.ObjWcc = status(s.storeChanged(c, err)), res.OK.ObjWcc
+	res.Status, res.Fail.ObjWcc = status(s.stored.storeChanged(c, err)), res.OK.ObjWcc
 	return nil
 }
 
 // changeAttr changes the attributes of a file, with the file's lock held.
 func (s *Server) changeAttr(c *caller, args *nfs3.SetAttrArgs, wcc *nfs3.WccData) error {
-	o, err := s.object(&args.Object)
+	o, err := s.tree.object(&args.Object)
 	if err != nil {
 		return err
 	}
-	lock := s.inode(o.ino())
+	lock := s.tree.inode(o.ino())
 	lock.Lock()
 	defer lock.Unlock()
-	if err := s.refresh(&o); err != nil {
+	if err := o.refresh(); err != nil {
 		return err
 	}
-	defer s.wcc(o, wcc)()
+	defer o.wcc(wcc)()
 	switch {
 	case s.cfg.ReadOnly:
 		return failed(nfs3.StatusRofs)
 	case args.Guard.Check && args.Guard.ObjCtime != o.attr.Ctime:
 		return failed(nfs3.StatusNotSync) // RFC 1813 §3.3.2
 	}
-	if err := s.setAttr(c, o, &args.NewAttributes); err != nil {
+	if err := setAttr(c, o, &args.NewAttributes); err != nil {
 		return err
 	}
-	return s.changedData(c, o)
-}
-
-// changedData opens a file whose attributes may have changed, to store it.
-func (s *Server) changedData(c *caller, o object) error {
-	if s.cfg.Async || o.attr.Type != nfs3.FileTypeReg {
-		return nil
-	}
-	if err := s.refresh(&o); err != nil { // the mode may have changed, too
-		return err
-	}
-	if f, err := s.open(o, os.O_WRONLY); err == nil { // else its mode forbids the server's user
-		c.changed = append(c.changed, f)
-	}
-	return nil
+	return s.stored.changedData(c, o)
 }
 
 // Access implements nfs3rpc.Server.
 func (s *Server) Access(r *rpc.Request, args *nfs3.AccessArgs, res *nfs3.AccessRes) error {
-	c, err := s.caller(r)
+	c, err := s.users.caller(r)
 	if err != nil {
 		return err
 	}
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.Object)
+	o, err := s.tree.object(&args.Object)
 	if res.Status = status(err); err == nil {
 		res.OK = nfs3.AccessResOK{ObjAttributes: o.after(), Access: args.Access & c.access(&o.attr, s.cfg.ReadOnly)}
 	}
@@ -101,7 +88,7 @@ func (s *Server) Access(r *rpc.Request, args *nfs3.AccessArgs, res *nfs3.AccessR
 func (s *Server) ReadLink(_ *rpc.Request, args *nfs3.ReadLinkArgs, res *nfs3.ReadLinkRes) error {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.SymLink)
+	o, err := s.tree.object(&args.SymLink)
 	if err == nil {
 		res.OK.Attributes = o.after()
 		res.Fail.Attributes = res.OK.Attributes
@@ -111,7 +98,7 @@ func (s *Server) ReadLink(_ *rpc.Request, args *nfs3.ReadLinkArgs, res *nfs3.Rea
 	}
 	if err == nil {
 		var to string
-		to, err = s.root.Readlink(o.path)
+		to, err = o.node.ReadLink()
 		res.OK.Path = nfs3.Path(to)
 	}
 	res.Status = status(err)
@@ -120,11 +107,11 @@ func (s *Server) ReadLink(_ *rpc.Request, args *nfs3.ReadLinkArgs, res *nfs3.Rea
 
 // Read implements nfs3rpc.Server.
 func (s *Server) Read(r *rpc.Request, args *nfs3.ReadArgs, res *nfs3.ReadRes) error {
-	c, err := s.caller(r)
+	c, err := s.users.caller(r)
 	if err != nil {
 		return err
 	}
-	f, err := s.openData(c, &args.File, os.O_RDONLY, &res.Fail.FileAttributes)
+	f, err := s.openData(c, &args.File, vfs.Read, &res.Fail.FileAttributes)
 	if err == nil {
 		defer f.Close()
 		err = s.read(r, f, args, &res.OK)
@@ -134,16 +121,16 @@ func (s *Server) Read(r *rpc.Request, args *nfs3.ReadArgs, res *nfs3.ReadRes) er
 }
 
 // openData opens the file of a handle to read or store its data. The tree is not locked afterwards.
-func (s *Server) openData(c *caller, h *nfs3.Handle, flag int, attr *nfs3.PostOpAttr) (*os.File, error) {
+func (s *Server) openData(c *caller, h *nfs3.Handle, access vfs.Access, attr *nfs3.PostOpAttr) (vfs.File, error) {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(h)
+	o, err := s.tree.object(h)
 	if err != nil {
 		return nil, err
 	}
 	*attr = o.after()
 	right := mayRead
-	if flag != os.O_RDONLY {
+	if access != vfs.Read {
 		right = mayWrite
 	}
 	if o.attr.Type == nfs3.FileTypeReg {
@@ -151,39 +138,40 @@ func (s *Server) openData(c *caller, h *nfs3.Handle, flag int, attr *nfs3.PostOp
 			return nil, err
 		}
 	}
-	if f, err := s.openAsIs(o, flag); !errors.Is(err, fs.ErrPermission) {
+	if f, err := o.open(access); !errors.Is(err, fs.ErrPermission) {
 		return f, err
 	}
-	lock := s.inode(o.ino())
+	lock := s.tree.inode(o.ino())
 	lock.Lock()
 	defer lock.Unlock()
-	if err := s.refresh(&o); err != nil {
+	if err := o.refresh(); err != nil {
 		return nil, err
 	}
-	return s.open(o, flag)
+	return o.open(access | vfs.Force)
 }
 
 // read reads at most as much as the caller asks for and can receive, in memory that follows the
 // size of the file.
-func (s *Server) read(r *rpc.Request, f *os.File, args *nfs3.ReadArgs, ok *nfs3.ReadResOK) error {
-	st, err := fstat(f)
+func (s *Server) read(r *rpc.Request, f vfs.File, args *nfs3.ReadArgs, ok *nfs3.ReadResOK) error {
+	a, err := f.Attr()
 	if err != nil {
 		return err
 	}
-	size := uint64(st.attr.Size)
+	size := a.Size
 	offset := min(uint64(args.Offset), size)
 	count := min(uint64(args.Count), size-offset, maxData, readRoom(r))
-	buf := s.buffer(int(count))
+	buf := s.buffers.get(int(count))
 	r.AfterReply(func(error) { s.buffers.Put(buf) })
 	n, err := f.ReadAt(*buf, int64(offset))
 	if err != nil && err != io.EOF { // EOF: the file became shorter
 		return err
 	}
-	if st, err = fstat(f); err != nil {
+	if a, err = f.Attr(); err != nil {
 		return err
 	}
 	*ok = nfs3.ReadResOK{
-		FileAttributes: st.after(), Count: nfs3.Count(n), EOF: offset+uint64(n) >= uint64(st.attr.Size), Data: (*buf)[:n],
+		FileAttributes: nfs3.PostOpAttr{AttributesFollow: true, Attributes: attrOf(&a)},
+		Count:          nfs3.Count(n), EOF: offset+uint64(n) >= a.Size, Data: (*buf)[:n],
 	}
 	return nil
 }
@@ -198,9 +186,11 @@ func readRoom(r *rpc.Request) uint64 {
 	return uint64(max(reply-readOverhead, 0))
 }
 
-// buffer returns memory for READ, used again after the reply.
-func (s *Server) buffer(n int) *[]byte {
-	if buf, ok := s.buffers.Get().(*[]byte); ok && cap(*buf) >= n {
+// buffers is memory for READ, used again after the reply.
+type buffers struct{ sync.Pool } // of *[]byte
+
+func (b *buffers) get(n int) *[]byte {
+	if buf, ok := b.Get().(*[]byte); ok && cap(*buf) >= n {
 		*buf = (*buf)[:n]
 		return buf
 	}
@@ -210,16 +200,16 @@ func (s *Server) buffer(n int) *[]byte {
 
 // Write implements nfs3rpc.Server.
 func (s *Server) Write(r *rpc.Request, args *nfs3.WriteArgs, res *nfs3.WriteRes) error {
-	c, err := s.caller(r)
+	c, err := s.users.caller(r)
 	if err != nil {
 		return err
 	}
 	ok := &res.OK
-	ok.Verf = *s.verf.Load() // of the time before the write: a failure to store may come between
+	ok.Verf = *s.stored.verf.Load() // before the write: a failure to store may come between
 	f, err := s.write(c, args, ok)
 	if f != nil {
 		if err == nil && args.Stable != nfs3.StableHowUnstable && !s.cfg.Async {
-			err = s.store(f)
+			err = s.stored.store(f)
 			ok.Committed = nfs3.StableHowFileSync
 		}
 		err = errors.Join(err, f.Close())
@@ -232,20 +222,20 @@ func (s *Server) Write(r *rpc.Request, args *nfs3.WriteArgs, res *nfs3.WriteRes)
 }
 
 // write writes data, with the file's lock held, and returns the open file.
-func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (*os.File, error) {
+func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (vfs.File, error) {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.File)
+	o, err := s.tree.object(&args.File)
 	if err != nil {
 		return nil, err
 	}
-	lock := s.inode(o.ino())
+	lock := s.tree.inode(o.ino())
 	lock.Lock()
 	defer lock.Unlock()
-	if err := s.refresh(&o); err != nil {
+	if err := o.refresh(); err != nil {
 		return nil, err
 	}
-	defer s.wcc(o, &ok.FileWcc)()
+	defer o.wcc(&ok.FileWcc)()
 	switch {
 	case s.cfg.ReadOnly:
 		return nil, failed(nfs3.StatusRofs)
@@ -258,7 +248,7 @@ func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (*o
 			return nil, err
 		}
 	}
-	f, err := s.open(o, os.O_WRONLY)
+	f, err := o.open(vfs.Write | vfs.Force)
 	if err != nil || len(args.Data) == 0 {
 		return f, err
 	}
@@ -274,16 +264,16 @@ func (s *Server) write(c *caller, args *nfs3.WriteArgs, ok *nfs3.WriteResOK) (*o
 
 // Commit implements nfs3rpc.Server. It stores the whole file, which RFC 1813 §3.3.21 allows.
 func (s *Server) Commit(r *rpc.Request, args *nfs3.CommitArgs, res *nfs3.CommitRes) error {
-	c, err := s.caller(r)
+	c, err := s.users.caller(r)
 	if err != nil {
 		return err
 	}
 	var before nfs3.PostOpAttr
-	f, err := s.openData(c, &args.File, os.O_WRONLY, &before)
+	f, err := s.openData(c, &args.File, vfs.Write, &before)
 	if err == nil {
-		err = errors.Join(s.store(f), f.Close())
+		err = errors.Join(s.stored.store(f), f.Close())
 	}
 	res.Status, res.Fail.FileWcc.After = status(err), before
-	res.OK = nfs3.CommitResOK{FileWcc: res.Fail.FileWcc, Verf: *s.verf.Load()}
+	res.OK = nfs3.CommitResOK{FileWcc: res.Fail.FileWcc, Verf: *s.stored.verf.Load()}
 	return nil
 }

@@ -2,6 +2,7 @@ package nfsd
 
 import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
@@ -9,9 +10,14 @@ import (
 func (s *Server) FSStat(_ *rpc.Request, args *nfs3.FSStatArgs, res *nfs3.FSStatRes) error {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.FSRoot)
+	o, err := s.tree.object(&args.FSRoot)
 	if err == nil {
-		res.OK, err = s.space()
+		var space vfs.Space
+		space, err = s.tree.fs.Space()
+		res.OK = nfs3.FSStatResOK{
+			Tbytes: nfs3.Size(space.Bytes), Fbytes: nfs3.Size(space.FreeBytes), Abytes: nfs3.Size(space.AvailBytes),
+			Tfiles: nfs3.Size(space.Files), Ffiles: nfs3.Size(space.FreeFiles), Afiles: nfs3.Size(space.FreeFiles),
+		}
 		res.OK.ObjAttributes, res.Fail.ObjAttributes = o.after(), o.after()
 	}
 	res.Status = status(err)
@@ -22,7 +28,7 @@ func (s *Server) FSStat(_ *rpc.Request, args *nfs3.FSStatArgs, res *nfs3.FSStatR
 func (s *Server) FSInfo(_ *rpc.Request, args *nfs3.FSInfoArgs, res *nfs3.FSInfoRes) error {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.FSRoot)
+	o, err := s.tree.object(&args.FSRoot)
 	if res.Status = status(err); err == nil {
 		res.OK = nfs3.FSInfoResOK{
 			ObjAttributes: o.after(),
@@ -39,10 +45,10 @@ func (s *Server) FSInfo(_ *rpc.Request, args *nfs3.FSInfoArgs, res *nfs3.FSInfoR
 func (s *Server) PathConf(_ *rpc.Request, args *nfs3.PathConfArgs, res *nfs3.PathConfRes) error {
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	o, err := s.object(&args.Object)
+	o, err := s.tree.object(&args.Object)
 	if res.Status = status(err); err == nil {
 		res.OK = nfs3.PathConfResOK{
-			ObjAttributes: o.after(), Linkmax: 32000, NameMax: maxName,
+			ObjAttributes: o.after(), Linkmax: 32000, NameMax: vfs.MaxName,
 			NoTrunc: true, ChownRestricted: true, CasePreserving: true,
 		}
 	}

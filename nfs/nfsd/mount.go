@@ -36,13 +36,13 @@ func (m mountServer) Mount(r *rpc.Request, args *mount3.DirPath, res *mount3.Mou
 		res.Status = mount3.StatusNametoolong
 		return nil
 	}
-	c, err := s.caller(r)
+	c, err := s.users.caller(r)
 	if err != nil {
 		return err
 	}
 	s.tree.RLock()
 	defer s.tree.RUnlock()
-	h, err := s.walk(c, dir)
+	h, err := s.tree.walk(c, s.cfg.Export, dir)
 	if err != nil {
 		res.Status = mountStatus(status(err))
 		return nil
@@ -54,26 +54,27 @@ func (m mountServer) Mount(r *rpc.Request, args *mount3.DirPath, res *mount3.Mou
 
 // walk returns the handle of a directory by the path that a client names. It follows no symbolic
 // link.
-func (s *Server) walk(c *caller, dir string) (h nfs3.Handle, err error) {
-	rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(path.Clean("/"+s.cfg.Export), "/"))
+func (t *tree) walk(c *caller, export, dir string) (h nfs3.Handle, err error) {
+	rest, ok := strings.CutPrefix(dir, strings.TrimSuffix(path.Clean("/"+export), "/"))
 	if !ok || rest != "" && rest[0] != '/' {
 		return h, failed(nfs3.StatusNoent)
 	}
-	h = s.table.seal(s.table.root, s.table.generation(s.table.root))
+	o, err := found(t.fs.Root())
 	for name := range strings.SplitSeq(rest, "/") {
 		if name == "" {
 			continue
 		}
-		o, err := s.directory(&h)
-		if err != nil {
-			return h, err
-		}
-		if h, _, err = s.lookup(c, o, name); err != nil {
-			return h, err
+		if err == nil {
+			o, err = lookup(c, o, name)
 		}
 	}
-	_, err = s.directory(&h)
-	return h, err
+	switch {
+	case err != nil:
+		return h, err
+	case !o.isDir():
+		return h, failed(nfs3.StatusNotdir)
+	}
+	return t.handle(o)
 }
 
 // mountStatus returns the status of MOUNT. The statuses that MOUNT has are numbered as in NFS.

@@ -7,6 +7,7 @@ import (
 	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
 // failed is an error with its status.
@@ -40,6 +41,27 @@ var errnos = []struct {
 	{syscall.ENFILE, nfs3.StatusJukebox},
 }
 
+// named lists the status for each error without a number that package vfs has for file systems.
+var named = []struct {
+	err    error
+	status nfs3.Status
+}{
+	{vfs.ErrStale, nfs3.StatusStale},
+	{vfs.ErrBadCookie, nfs3.StatusBadCookie},
+	{vfs.ErrNotDir, nfs3.StatusNotdir},
+	{vfs.ErrIsDir, nfs3.StatusIsdir},
+	{vfs.ErrNotEmpty, nfs3.StatusNotempty},
+	{vfs.ErrReadOnly, nfs3.StatusRofs},
+	{vfs.ErrNoSpace, nfs3.StatusNospc},
+	{vfs.ErrTooLarge, nfs3.StatusFbig},
+	{vfs.ErrNameTooLong, nfs3.StatusNametoolong},
+	{fs.ErrNotExist, nfs3.StatusNoent},
+	{fs.ErrExist, nfs3.StatusExist},
+	{fs.ErrPermission, nfs3.StatusAcces},
+	{fs.ErrInvalid, nfs3.StatusInval},
+	{errors.ErrUnsupported, nfs3.StatusNotsupp},
+}
+
 // status returns the status of an error, NFS3_OK for nil.
 func status(err error) nfs3.Status {
 	if err == nil {
@@ -54,36 +76,20 @@ func status(err error) nfs3.Status {
 			return e.status
 		}
 	}
-	switch { // errors without a number, of package os
-	case errors.Is(err, fs.ErrNotExist):
-		return nfs3.StatusNoent
-	case errors.Is(err, fs.ErrPermission):
-		return nfs3.StatusAcces
+	for _, e := range named {
+		if errors.Is(err, e.err) {
+			return e.status
+		}
 	}
 	return nfs3.StatusIO
 }
-
-// gone reports whether an error means that a path does not lead to a file any more. An error
-// without a number is os.Root's: a symbolic link that leads out of the export is in place of a
-// directory.
-func gone(err error) bool {
-	if err == nil {
-		return false
-	}
-	var errno syscall.Errno
-	return (!errors.As(err, &errno) || errors.Is(err, fs.ErrNotExist) ||
-		errno == syscall.ENOTDIR || errno == syscall.ELOOP)
-}
-
-// maxName is the longest name in bytes. The file system may have a smaller limit.
-const maxName = 255
 
 // checkName refuses names that are not one component (RFC 1813 §3.2). "." and ".." pass.
 func checkName(name string) error {
 	switch {
 	case name == "" || strings.ContainsAny(name, "/\x00"):
 		return failed(nfs3.StatusAcces)
-	case len(name) > maxName:
+	case len(name) > vfs.MaxName:
 		return failed(nfs3.StatusNametoolong)
 	}
 	return nil

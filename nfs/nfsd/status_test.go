@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
 // A system error becomes the status with the same meaning, which a client gives to its programs by
@@ -30,6 +31,18 @@ func TestStatusOfSystemErrors(t *testing.T) {
 	}
 	want(t, "no error", nfsd.StatusOf(nil), nfs3.StatusOK)
 	want(t, "an error without a number", nfsd.StatusOf(errors.New("x")), nfs3.StatusIO)
-	want(t, "fs.ErrNotExist", nfsd.StatusOf(fs.ErrNotExist), nfs3.StatusNoent)
-	want(t, "fs.ErrPermission", nfsd.StatusOf(fs.ErrPermission), nfs3.StatusAcces)
+}
+
+// The errors that package vfs has for file systems become the status with the same meaning, alone
+// and wrapped. A system error next to one of them counts first.
+func TestStatusOfNamedErrors(t *testing.T) {
+	for err, code := range map[error]nfs3.Status{
+		fs.ErrNotExist: 2, fs.ErrPermission: 13, fs.ErrExist: 17, fs.ErrInvalid: 22, errors.ErrUnsupported: 10004,
+		vfs.ErrStale: 70, vfs.ErrBadCookie: 10003, vfs.ErrNotDir: 20, vfs.ErrIsDir: 21, vfs.ErrNotEmpty: 66,
+		vfs.ErrReadOnly: 30, vfs.ErrNoSpace: 28, vfs.ErrTooLarge: 27, vfs.ErrNameTooLong: 63,
+	} {
+		want(t, err.Error(), nfsd.StatusOf(err), code)
+		want(t, "wrapped: "+err.Error(), nfsd.StatusOf(fmt.Errorf("a file: %w", err)), code)
+		want(t, "EROFS and "+err.Error(), nfsd.StatusOf(errors.Join(err, syscall.EROFS)), nfs3.StatusRofs)
+	}
 }

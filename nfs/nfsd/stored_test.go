@@ -1,7 +1,6 @@
 package nfsd_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -22,7 +21,7 @@ func TestChangesAreStoredBeforeTheReply(t *testing.T) {
 		to, _ := c.mkdir(t, c.root, "to")
 		var mu sync.Mutex
 		var stored []string
-		e.server.SetSync(func(f *os.File) error {
+		e.server.SetSync(func(f nfsd.OSFile) error {
 			mu.Lock()
 			defer mu.Unlock()
 			stored = append(stored, filepath.Base(f.Name()))

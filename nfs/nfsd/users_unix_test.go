@@ -70,3 +70,6 @@ func TestModeStays(t *testing.T) {
 		t.Errorf("the mode is %o after READs", a.Mode)
 	}
 }
+
+// inodeOf returns the inode number of a file.
+func inodeOf(fi os.FileInfo) uint64 { return uint64(fi.Sys().(*syscall.Stat_t).Ino) }

@@ -34,7 +34,7 @@ type disk struct {
 
 func inode(fi fs.FileInfo) uint64 { return fi.Sys().(*syscall.Stat_t).Ino }
 
-func (d *disk) sync(f *os.File) error {
+func (d *disk) sync(f nfsd.OSFile) error {
 	fi, err := f.Stat()
 	if err != nil {
 		return err
@@ -259,7 +259,7 @@ func TestFailingSync(t *testing.T) {
 		return res
 	}
 	for _, how := range []nfs3.StableHow{nfs3.StableHowDataSync, nfs3.StableHowFileSync} {
-		e.server.SetSync(func(*os.File) error { return syscall.EIO })
+		e.server.SetSync(func(nfsd.OSFile) error { return syscall.EIO })
 		want(t, "WRITE", c.write(t, h, 0, []byte("data"), how).Status, nfs3.StatusIO)
 		_, code = c.create(t, c.root, fmt.Sprint("other", how))
 		want(t, "CREATE", code, nfs3.StatusIO)
@@ -267,7 +267,7 @@ func TestFailingSync(t *testing.T) {
 		want(t, "RENAME", c.rename(t, c.root, "file", c.root, "file2"), nfs3.StatusIO)
 		want(t, "RENAME", c.rename(t, c.root, "file2", c.root, "file"), nfs3.StatusIO)
 		want(t, "COMMIT", commit().Status, nfs3.StatusIO)
-		e.server.SetSync((*os.File).Sync)
+		e.server.SetSync(nfsd.OSFile.Sync)
 		res := commit()
 		if want(t, "COMMIT", res.Status, nfs3.StatusOK); res.OK.Verf == before {
 			t.Error("the verifier has not changed")
@@ -278,7 +278,7 @@ func TestFailingSync(t *testing.T) {
 	// The second COMMIT begins while the first one fails.
 	second := make(chan *nfs3.CommitRes, 1)
 	var failed atomic.Bool
-	e.server.SetSync(func(*os.File) error {
+	e.server.SetSync(func(nfsd.OSFile) error {
 		if failed.Swap(true) {
 			return nil
 		}
@@ -314,7 +314,7 @@ func TestSlowSync(t *testing.T) {
 		}},
 	} {
 		waiting, written := make(chan struct{}, slow.files), make(chan struct{})
-		e.server.SetSync(func(*os.File) error {
+		e.server.SetSync(func(nfsd.OSFile) error {
 			waiting <- struct{}{}
 			<-written
 			return nil

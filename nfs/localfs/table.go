@@ -1,4 +1,4 @@
-package nfsd
+package localfs
 
 import (
 	"bufio"
@@ -16,8 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"time"
 )
 
 const (
@@ -54,7 +53,7 @@ type entry struct {
 	Places []place `json:",omitempty"` // newest first; a directory has one, the export none
 	Key    []byte  `json:",omitempty"` // of the handles; only in the line of the export, the first
 
-	confirmed nfs3.Time // last change when the file was known to have Gen; zero: never
+	confirmed time.Time // last change when the file was known to have Gen; zero: never
 }
 
 // place is a name in a directory.
@@ -68,7 +67,7 @@ type place struct {
 func openTable(state string, root, gen uint64, logger *slog.Logger) (_ *table, err error) {
 	t := &table{root: root, entries: map[uint64]*entry{}, late: map[uint64]bool{}, logger: logger}
 	if t.lock, err = lockFile(filepath.Join(state, "lock")); err != nil {
-		return nil, fmt.Errorf("nfsd: state directory %s: %w: is another server using it?", state, err)
+		return nil, fmt.Errorf("localfs: state directory %s: %w: is another server using it?", state, err)
 	}
 	defer func() {
 		if err != nil {
@@ -190,9 +189,9 @@ func (t *table) record(ino uint64) error {
 	if failing := err != nil; failing != t.failing {
 		t.failing = failing
 		if failing {
-			t.logger.Error("nfsd: the table of handles cannot be written: files get no new handles", "file", t.name, "err", err)
+			t.logger.Error("localfs: the table of handles cannot be written: files get no new handles", "file", t.name, "err", err)
 		} else {
-			t.logger.Info("nfsd: the table of handles can be written again", "file", t.name)
+			t.logger.Info("localfs: the table of handles can be written again", "file", t.name)
 		}
 	}
 	return err
@@ -309,12 +308,12 @@ func (t *table) remove(ino, dir uint64, name string) {
 
 // paths returns the paths that a file had when it was seen last, and the time that confirm noted.
 // It returns no paths if no handle was issued for the file, or for the file of this generation.
-func (t *table) paths(ino, gen uint64) ([]string, nfs3.Time) {
+func (t *table) paths(ino, gen uint64) ([]string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.entries[ino]
 	if e == nil || e.Gen != gen {
-		return nil, nfs3.Time{}
+		return nil, time.Time{}
 	}
 	if ino == t.root {
 		return []string{"."}, e.confirmed
@@ -329,7 +328,7 @@ func (t *table) paths(ino, gen uint64) ([]string, nfs3.Time) {
 }
 
 // confirm notes when a file with a generation was last changed.
-func (t *table) confirm(ino, gen uint64, changed nfs3.Time) {
+func (t *table) confirm(ino, gen uint64, changed time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if e := t.entries[ino]; e != nil && e.Gen == gen {

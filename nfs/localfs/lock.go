@@ -1,6 +1,6 @@
 //go:build linux || darwin || freebsd
 
-package nfsd
+package localfs
 
 import (
 	"errors"

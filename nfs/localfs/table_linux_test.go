@@ -1,4 +1,4 @@
-package nfsd
+package localfs
 
 import (
 	"bytes"
@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"time"
 )
 
 const tableRoot, tableGen = 1, 5
@@ -105,8 +104,8 @@ func TestTableKeepsTheNamesOfAFile(t *testing.T) {
 	added(t, tab, 10, 4, false, "d")
 	wantPaths(t, "a later file", tab, 10, 4, "d")
 	wantPaths(t, "the file before", tab, 10, 3)
-	tab.confirm(10, 3, nfs3.Time{Seconds: 1})
-	if _, at := tab.paths(10, 4); at != (nfs3.Time{}) {
+	tab.confirm(10, 3, time.Unix(1, 0))
+	if _, at := tab.paths(10, 4); !at.IsZero() {
 		t.Errorf("a change of the file before is noted: %v", at)
 	}
 	for i := range 2 * maxPlaces {
@@ -118,7 +117,7 @@ func TestTableKeepsTheNamesOfAFile(t *testing.T) {
 	// Without generations a file that has moved may be another one.
 	first := added(t, tab, 12, 0, false, "x")
 	if again := added(t, tab, 12, 0, false, "y"); again == first {
-		t.Error("a file that has moved keeps its generation, though the system has none")
+		t.Error("a file that has moved keeps its generation, though the system does not provide one")
 	}
 }
 

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package nfsd
+package localfs
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
 // readDir calls f with the names in a directory after a cookie, until f returns false. Cookie 0
@@ -63,7 +63,7 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 
 // special makes a named pipe, a socket or a device. Package syscall cannot make one in an open
 // directory on this system.
-func special(*os.File, string, *nfs3.MkNodData) error { return failed(nfs3.StatusNotsupp) }
+func special(*os.File, string, vfs.New) error { return errors.ErrUnsupported }
 
 // linkTimes sets the times of a symbolic link, which package syscall cannot do on this system.
-func linkTimes(*os.File, string, time.Time, time.Time) error { return failed(nfs3.StatusNotsupp) }
+func linkTimes(*os.File, string, time.Time, time.Time) error { return errors.ErrUnsupported }

@@ -1,4 +1,4 @@
-package nfsd
+package localfs
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
 // openFlags make the open of a named pipe return at once.
@@ -20,17 +20,16 @@ const openFlags = syscall.O_NONBLOCK
 func statOf(fi fs.FileInfo) (stat, error) {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
-		return stat{}, failed(nfs3.StatusServerfault)
+		return stat{}, errSystem
 	}
 	dev := uint64(st.Dev)
 	rdev := uint64(st.Rdev)
-	return stat{dev: dev, attr: nfs3.Attr{
-		Type: types[fi.Mode().Type()], Mode: modeOf(fi.Mode()), Nlink: uint32(st.Nlink),
-		UID: nfs3.UID(st.Uid), GID: nfs3.GID(st.Gid), Size: nfs3.Size(st.Size), Used: nfs3.Size(st.Blocks) * 512,
-		Rdev:   nfs3.SpecData{Specdata1: uint32(rdev>>8&0xfff | rdev>>32&^0xfff), Specdata2: uint32(rdev&0xff | rdev>>12&^0xff)},
-		FSID:   dev,
-		FileID: nfs3.FileID(st.Ino), Atime: nfsTime(time.Unix(st.Atim.Unix())),
-		Mtime: nfsTime(fi.ModTime()), Ctime: nfsTime(time.Unix(st.Ctim.Unix())),
+	return stat{dev: dev, Attr: vfs.Attr{
+		Mode: fi.Mode(), Links: uint32(st.Nlink),
+		UID: st.Uid, GID: st.Gid, Size: uint64(st.Size), Used: uint64(st.Blocks) * 512,
+		Major: uint32(rdev>>8&0xfff | rdev>>32&^0xfff), Minor: uint32(rdev&0xff | rdev>>12&^0xff),
+		FSID: dev, Ino: st.Ino,
+		Atime: time.Unix(st.Atim.Unix()), Mtime: fi.ModTime(), Ctime: time.Unix(st.Ctim.Unix()),
 	}}, nil
 }
 
@@ -44,7 +43,7 @@ var nameToHandleAt = map[string]uintptr{
 // the file system does not provide one. The handles of the kernel have such a number; their form is
 // the file system's own, so this is a hash of one. The path is not used otherwise: where a local
 // program exchanges a directory for a link, the number is of another file, and the handle is stale.
-func (s *Server) generation(path string) uint64 {
+func (l *FS) generation(path string) uint64 {
 	name, err := syscall.BytePtrFromString(path)
 	call, ok := nameToHandleAt[runtime.GOARCH]
 	if err != nil || !ok {
@@ -54,7 +53,7 @@ func (s *Server) generation(path string) uint64 {
 	var handle [8 + most]byte // size and type, 4 bytes each, before it
 	binary.NativeEndian.PutUint32(handle[:], most)
 	var mount int32
-	_, _, errno := syscall.Syscall6(call, s.dir.Fd(), uintptr(unsafe.Pointer(name)),
+	_, _, errno := syscall.Syscall6(call, l.dir.Fd(), uintptr(unsafe.Pointer(name)),
 		uintptr(unsafe.Pointer(&handle)), uintptr(unsafe.Pointer(&mount)), 0, 0)
 	if errno != 0 {
 		return 0
@@ -69,11 +68,11 @@ func (s *Server) generation(path string) uint64 {
 // gives: they stay valid while other entries come and go.
 func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) bool) (eof bool, err error) {
 	if int64(cookie) < 0 {
-		return false, failed(nfs3.StatusBadCookie)
+		return false, vfs.ErrBadCookie
 	}
 	fd := int(dir.Fd())
 	if _, err := syscall.Seek(fd, int64(cookie), 0); err != nil {
-		return false, failed(nfs3.StatusBadCookie)
+		return false, vfs.ErrBadCookie
 	}
 	buf := make([]byte, 16<<10)
 	for {
@@ -103,17 +102,17 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 }
 
 // special makes a named pipe, a socket or a device in a directory.
-func special(dir *os.File, name string, what *nfs3.MkNodData) error {
-	kinds := map[nfs3.FileType]uint32{
-		nfs3.FileTypeFifo: syscall.S_IFIFO, nfs3.FileTypeSock: syscall.S_IFSOCK,
-		nfs3.FileTypeChr: syscall.S_IFCHR, nfs3.FileTypeBlk: syscall.S_IFBLK,
+func special(dir *os.File, name string, what vfs.New) error {
+	kinds := map[fs.FileMode]uint32{
+		fs.ModeNamedPipe: syscall.S_IFIFO, fs.ModeSocket: syscall.S_IFSOCK,
+		fs.ModeDevice | fs.ModeCharDevice: syscall.S_IFCHR, fs.ModeDevice: syscall.S_IFBLK,
 	}
-	major, minor := what.Device.Spec.Specdata1, what.Device.Spec.Specdata2
+	major, minor := what.Major, what.Minor
 	if major >= 1<<12 || minor >= 1<<20 { // as mknod(2) of Linux has them
-		return failed(nfs3.StatusInval)
+		return fs.ErrInvalid
 	}
 	dev := minor&0xff | major<<8 | minor&^0xff<<12
-	return os.NewSyscallError("mknodat", syscall.Mknodat(int(dir.Fd()), name, kinds[what.Type]|0o600, int(dev)))
+	return os.NewSyscallError("mknodat", syscall.Mknodat(int(dir.Fd()), name, kinds[what.Mode.Type()]|uint32(what.Mode.Perm()), int(dev)))
 }
 
 // linkTimes sets the times of a symbolic link in a directory, by utimensat(2). The zero time stands
@@ -139,14 +138,14 @@ func linkTimes(dir *os.File, name string, atime, mtime time.Time) error {
 }
 
 // space returns the space of the file system.
-func (s *Server) space() (nfs3.FSStatResOK, error) {
+func (l *FS) space() (vfs.Space, error) {
 	var fs syscall.Statfs_t
-	if err := syscall.Fstatfs(int(s.dir.Fd()), &fs); err != nil {
-		return nfs3.FSStatResOK{}, err
+	if err := syscall.Fstatfs(int(l.dir.Fd()), &fs); err != nil {
+		return vfs.Space{}, err
 	}
-	block := nfs3.Size(fs.Bsize)
-	return nfs3.FSStatResOK{
-		Tbytes: nfs3.Size(fs.Blocks) * block, Fbytes: nfs3.Size(fs.Bfree) * block, Abytes: nfs3.Size(fs.Bavail) * block,
-		Tfiles: nfs3.Size(fs.Files), Ffiles: nfs3.Size(fs.Ffree), Afiles: nfs3.Size(fs.Ffree),
+	block := uint64(fs.Bsize)
+	return vfs.Space{
+		Bytes: fs.Blocks * block, FreeBytes: fs.Bfree * block, AvailBytes: uint64(fs.Bavail) * block,
+		Files: fs.Files, FreeFiles: uint64(fs.Ffree),
 	}, nil
 }

@@ -1,0 +1,16 @@
+// Package localfs is a directory of the operating system as a file system for package nfsd.
+//
+// All access goes through an os.Root, so no symbolic link leads out of the directory, whether a
+// client or a local program made it. The last component of a path is never followed, files are
+// compared after they are opened, and only regular files and directories are opened. Other file
+// systems that are mounted below the directory are refused with fs.ErrPermission.
+//
+// An ID has the inode number and the generation of its file. A table leads from the number to the
+// name and the parent of each file that has an ID. It is in memory and in a file of the state
+// directory. IDs thus survive a restart and the renames of clients. A file that a local program
+// moved is found again when a client looks it up, and then has the same ID as before. ADR 0074 has
+// the reasons and the limits.
+//
+// It runs on Linux. It builds for macOS and FreeBSD, where it has neither named pipes, sockets and
+// devices nor times of symbolic links. Elsewhere Open returns an error.
+package localfs

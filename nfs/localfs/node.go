@@ -1,0 +1,225 @@
+package localfs
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/nfs/vfs"
+)
+
+// node implements vfs.Node.
+type node struct {
+	fs   *FS
+	path string // from the root
+	stat        // as found last
+	gen  uint64 // the generation; if 0, the table gets the name below when the node gets an ID
+	dir  *node  // of name
+	name string
+}
+
+// ID implements vfs.Node.
+func (n *node) ID() (vfs.ID, error) {
+	if n.gen != 0 {
+		return idOf(n.Ino, n.gen), nil
+	}
+	if _, err := n.dir.ID(); err != nil { // the table leads from the name to the root
+		return vfs.ID{}, err
+	}
+	links := !n.Mode.IsDir() && n.Links > 1
+	gen, err := n.fs.table.add(n.Ino, n.fs.generation(n.path), links, n.dir.Ino, n.name)
+	if err == nil {
+		n.gen = gen
+	}
+	return idOf(n.Ino, gen), err
+}
+
+// Attr implements vfs.Node.
+func (n *node) Attr() (vfs.Attr, error) {
+	st, err := n.fs.lstat(n.path)
+	if err != nil {
+		return vfs.Attr{}, err
+	}
+	if !n.is(st) {
+		return vfs.Attr{}, vfs.ErrStale
+	}
+	n.stat = st
+	return st.Attr, nil
+}
+
+// is reports whether a node's file has these attributes.
+func (n *node) is(st stat) bool { return st.Ino == n.Ino && st.dev == n.dev }
+
+// SetAttr implements vfs.Node.
+func (n *node) SetAttr(c vfs.Change) error {
+	if c.UID != nil || c.GID != nil {
+		uid, gid := -1, -1
+		if c.UID != nil {
+			uid = int(*c.UID)
+		}
+		if c.GID != nil {
+			gid = int(*c.GID)
+		}
+		if err := n.fs.root.Lchown(n.path, uid, gid); err != nil {
+			return err
+		}
+	}
+	if c.Mode != nil {
+		if err := n.fs.root.Chmod(n.path, *c.Mode); err != nil {
+			return err
+		}
+	}
+	switch {
+	case c.Atime.IsZero() && c.Mtime.IsZero():
+		return nil
+	case n.Mode.Type() == fs.ModeSymlink:
+		return n.fs.within(n.path, func(dir *os.File, name string) error { return linkTimes(dir, name, c.Atime, c.Mtime) })
+	}
+	return n.fs.root.Chtimes(n.path, c.Atime, c.Mtime)
+}
+
+// within calls f with the open directory of a path and the last component, for calls of the system
+// that package os does not have.
+func (l *FS) within(p string, f func(dir *os.File, name string) error) error {
+	dir, err := l.root.Open(path.Dir(p))
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return f(dir, path.Base(p))
+}
+
+// ReadLink implements vfs.Node.
+func (n *node) ReadLink() (string, error) {
+	if n.Mode.Type() != fs.ModeSymlink {
+		return "", fs.ErrInvalid
+	}
+	return n.fs.root.Readlink(n.path)
+}
+
+// ReadDir implements vfs.Node.
+func (n *node) ReadDir(cookie uint64, f func(vfs.Entry) bool) (eof bool, err error) {
+	if !n.Mode.IsDir() {
+		return false, vfs.ErrNotDir
+	}
+	d, err := n.open(os.O_RDONLY)
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	return readDir(d, cookie, func(name string, ino, next uint64) bool {
+		switch {
+		case name == "." || name == ".." && n.path == ".":
+			ino = n.Ino // the client sees nothing above the export
+		case ino == 0: // the system's listing has no numbers
+			if st, err := n.fs.lstat(path.Join(n.path, name)); err == nil {
+				ino = st.Ino
+			}
+		}
+		return f(vfs.Entry{Name: name, Ino: ino, Cookie: next})
+	})
+}
+
+// Lookup implements vfs.Node.
+func (n *node) Lookup(name string) (vfs.Node, vfs.Attr, error) {
+	switch name {
+	case ".":
+		return n, n.stat.Attr, nil
+	case "..":
+		ino := n.fs.table.parent(n.Ino)
+		return n.fs.resolve(ino, n.fs.table.generation(ino))
+	}
+	o, err := n.fs.child(n, name)
+	if err != nil {
+		return nil, vfs.Attr{}, err
+	}
+	return o, o.stat.Attr, nil
+}
+
+// Create implements vfs.Node.
+func (n *node) Create(name string, what vfs.New) (vfs.Node, vfs.Attr, error) {
+	p := path.Join(n.path, name)
+	if err := n.fs.create(p, what); err != nil {
+		return nil, vfs.Attr{}, err
+	}
+	o, err := n.fs.child(n, name)
+	if err != nil {
+		return nil, vfs.Attr{}, errors.Join(err, n.fs.root.Remove(p))
+	}
+	return o, o.stat.Attr, nil
+}
+
+func (l *FS) create(p string, what vfs.New) error {
+	switch what.Mode.Type() {
+	case 0:
+		f, err := l.root.OpenFile(p, os.O_CREATE|os.O_EXCL|os.O_WRONLY|openFlags, what.Mode.Perm())
+		if err != nil {
+			return err
+		}
+		return f.Close()
+	case fs.ModeDir:
+		return l.root.Mkdir(p, what.Mode.Perm())
+	case fs.ModeSymlink:
+		return l.root.Symlink(what.Target, p)
+	}
+	return l.within(p, func(dir *os.File, name string) error { return special(dir, name, what) })
+}
+
+// Link implements vfs.Node.
+func (n *node) Link(dir vfs.Node, name string) error {
+	return n.fs.root.Link(n.path, path.Join(dir.(*node).path, name))
+}
+
+// Remove implements vfs.Node.
+func (n *node) Remove(name string) error {
+	o, err := n.fs.child(n, name)
+	if err != nil {
+		return err
+	}
+	if err := n.fs.root.Remove(o.path); err != nil {
+		return err
+	}
+	n.fs.table.remove(o.Ino, n.Ino, name)
+	return nil
+}
+
+// Rename implements vfs.Node.
+func (n *node) Rename(name string, to vfs.Node, newName string) error {
+	dir := to.(*node)
+	o, err := n.fs.child(n, name)
+	if err != nil {
+		return err
+	}
+	target, err := n.fs.child(dir, newName)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		target = nil
+	case err != nil:
+		return err
+	case target.is(o.stat):
+		return nil
+	case o.Mode.IsDir() && target.Mode.IsDir():
+		if err := n.fs.makeWay(o, target); err != nil {
+			return err
+		}
+	}
+	if err := n.fs.root.Rename(o.path, path.Join(dir.path, newName)); err != nil {
+		return err
+	}
+	if target != nil {
+		n.fs.table.remove(target.Ino, dir.Ino, newName)
+	}
+	n.fs.table.move(o.Ino, n.Ino, name, dir.Ino, newName)
+	return nil
+}
+
+// makeWay removes the empty directory that a Rename replaces, because os.Root does not rename onto
+// directories.
+func (l *FS) makeWay(o, target *node) error {
+	if strings.HasPrefix(target.path, o.path+"/") {
+		return fs.ErrInvalid
+	}
+	return l.root.Remove(target.path)
+}
