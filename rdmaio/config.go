@@ -15,9 +15,9 @@ type Config struct {
 	// NoCancel is set.
 	//
 	// Each credit costs a Receive of InlineRecv bytes and, until the Send of its message completes,
-	// a send buffer of InlineSend bytes. With a device that lends the memory of Receives
-	// (verbs.DeviceAttributes), as rdmatcp and iwarp do, the Receive takes memory from the arrival
-	// of a message until its Call is answered.
+	// a send buffer of InlineSend bytes, which small messages share. With a device that lends the
+	// memory of Receives (verbs.DeviceAttributes), as rdmatcp and iwarp do, the Receive takes
+	// memory from the arrival of a message until its Call is answered.
 	Credits int
 
 	// InlineSend and InlineRecv are the largest messages, header included, that this side sends and

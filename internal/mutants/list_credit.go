@@ -61,7 +61,7 @@ var creditMutants = []mutant{
 	{"only the first extension's property once", "rdmaio/internal/v2/properties.go", "\t\t\t\textra = append(extra, p.ID)\n", "\t\t\t\textra = []uint32{p.ID}\n", v2Alone},
 	{"auth short want", "rdmaio/internal/v2/properties.go", "if len(p.Data) >= 4 {\n\t\t\twant", "if len(p.Data) > 4 {\n\t\t\twant", v2Alone},
 	{"a Grant keeps its XID", "rdmaio/internal/v2/encode.go", "\t\tp.Start.XID = 0 // R174\n", "", v2Alone},
-	{"answers want no buffers", "rdmaio/internal/engine/pump.go", "n := e.responder.answers.len() + min", "n := min", engineAlone},
+	{"answers want no buffers", "rdmaio/internal/engine/pump.go", "		bytes += min(size, aligned(e.sends.size(&r.hdr.Lists, r.Answer.Payload)))\n", "		_ = r\n", engineAlone},
 	{"Calls without credit want buffers", "rdmaio/internal/engine/pump.go", "min(e.requester.waiting.len(), e.account.Counts().Free)", "e.requester.waiting.len()", engineAlone},
 	{"control wants no buffers", "rdmaio/internal/engine/pump.go", " + e.control.queue.len()\n\tif s :=", " + 0*e.control.queue.len()\n\tif s :=", engineAlone},
 	{"a grant wants no buffer", "rdmaio/internal/engine/pump.go", "e.sends.wantBuffers(max(n, 1))", "e.sends.wantBuffers(n)", engineAlone},

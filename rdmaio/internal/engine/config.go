@@ -19,18 +19,27 @@ const (
 	Responder             // accepted: its Calls, if it makes any, are the reverse ones
 )
 
-// Buffer is registered memory for one inline message.
+// Buffer is registered memory for an inline message, or for several that are sent.
 type Buffer struct {
 	MR     verbs.MemoryRegion
 	Offset int // of the first byte in MR
 	Bytes  []byte
 	Owner  any // the driver's
 
+	// Of a send buffer: see sendBuffers.
 	borrowed bool
+	messages int // in flight
+	at       int // where the last one begins
+	end      int // where another one may begin
 }
 
-// sge returns an element for the first n bytes of the buffer.
-func (b *Buffer) sge(n int) verbs.SGE { return verbs.SGE{MR: b.MR, Offset: b.Offset, Length: n} }
+// sge returns an element for the n bytes of the last message.
+func (b *Buffer) sge(n int) verbs.SGE {
+	return verbs.SGE{MR: b.MR, Offset: b.Offset + b.at, Length: n}
+}
+
+// last returns the last message, and the memory after it.
+func (b *Buffer) last() []byte { return b.Bytes[b.at:] }
 
 // Config holds the settings of an Engine; every field must be set.
 type Config struct {

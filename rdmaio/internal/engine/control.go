@@ -70,7 +70,7 @@ func (ct *control) post(o *outgoing) {
 		return
 	}
 	if o.free {
-		header.SetCredit(buf.Bytes, o.m.Credit)
+		header.SetCredit(buf.last(), o.m.Credit)
 	} else {
 		ct.sends.grant(buf, o.class, o.m.Credit)
 	}

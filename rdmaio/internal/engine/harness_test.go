@@ -33,10 +33,24 @@ type bench struct {
 	at   time.Duration
 	wait bool // Effects.Await
 
-	mem      [][]byte         // of send buffers, by the offset in their elements
+	mem      [][]byte         // of send buffers, which follow each other in one region
 	wanted   int              // Effects.WantBuffers, not answered
 	returned []*engine.Buffer // and no longer the engine's
+	flying   []inFlight       // Sends that are not completed
 }
+
+// inFlight is a message that the provider may still read.
+type inFlight struct {
+	id   uint64
+	at   int // as in an element
+	text []byte
+}
+
+// inMemory returns n bytes that an element of a Send names.
+func (b *bench) inMemory(at, n int) []byte { return b.mem[at/sendSize][at%sendSize:][:n] }
+
+// sendSize is the size of a send buffer.
+const sendSize = 1024
 
 // newBench has only what the role does in the forward direction.
 func newBench(t *testing.T, role engine.Role, credits, wrs int) *bench {
@@ -61,7 +75,7 @@ func newBorrowing(t *testing.T, role engine.Role, calls, serves, wrs, own int) *
 	credits := calls + serves
 	for i := range credits {
 		if i < own {
-			b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i, Bytes: make([]byte, 1024)})
+			b.cfg.Send = append(b.cfg.Send, engine.Buffer{Offset: i * sendSize, Bytes: make([]byte, sendSize)})
 			b.mem = append(b.mem, b.cfg.Send[i].Bytes)
 		}
 		b.cfg.Recv = append(b.cfg.Recv, engine.Buffer{Bytes: make([]byte, 1024)})
@@ -91,9 +105,10 @@ func (b *bench) step(events ...engine.Event) {
 			total += s.Length
 		}
 		fmt.Fprintf(&b.log, "%v %d bytes", wr.Opcode, total)
-		// The offset of a send buffer is its index.
 		if wr.Opcode == verbs.Send || wr.Opcode == verbs.SendWithInvalidate {
-			b.sent = append(b.sent, append([]byte(nil), b.mem[wr.SGL[0].Offset][:total]...))
+			text := bytes.Clone(b.inMemory(wr.SGL[0].Offset, total))
+			b.sent = append(b.sent, text)
+			b.flying = append(b.flying, inFlight{wr.WRID, wr.SGL[0].Offset, text})
 		}
 		if wr.InvalidateRKey != 0 {
 			fmt.Fprintf(&b.log, " ends key %#x", wr.InvalidateRKey)
@@ -123,7 +138,7 @@ func (b *bench) step(events ...engine.Event) {
 		b.wanted = f.WantBuffers
 	}
 	for _, buf := range f.Return {
-		b.mem[buf.Offset] = nil // whoever uses it now fails
+		b.mem[buf.Offset/sendSize] = nil // whoever uses it now fails
 		b.returned = append(b.returned, buf)
 	}
 	b.at, b.wait = f.Deadline, f.Await
@@ -143,7 +158,7 @@ func (b *bench) addBuffers(n int) {
 	b.t.Helper()
 	var list []*engine.Buffer
 	for range n {
-		buf := &engine.Buffer{Offset: len(b.mem), Bytes: make([]byte, 1024)}
+		buf := &engine.Buffer{Offset: len(b.mem) * sendSize, Bytes: make([]byte, sendSize)}
 		b.mem = append(b.mem, buf.Bytes)
 		list = append(list, buf)
 	}
@@ -154,6 +169,11 @@ func (b *bench) addBuffers(n int) {
 // check tests the invariants between any two events.
 func (b *bench) check() {
 	b.t.Helper()
+	for _, f := range b.flying {
+		if b.fail == nil && !bytes.Equal(b.inMemory(f.at, len(f.text)), f.text) {
+			b.t.Errorf("message %d has changed in flight", f.id)
+		}
+	}
 	s := b.e.Stats()
 	if s.SendQueueFilled > b.cfg.SendWRs {
 		b.t.Errorf("%d entries of the send queue in use, it has %d", s.SendQueueFilled, b.cfg.SendWRs)
@@ -212,6 +232,9 @@ func (b *bench) complete() {
 	b.t.Helper()
 	id := b.ids[0]
 	b.ids = b.ids[1:]
+	for len(b.flying) > 0 && b.flying[0].id <= id {
+		b.flying = b.flying[1:]
+	}
 	b.step(completion(verbs.WC{WRID: id, Opcode: verbs.WCSend}))
 }
 

@@ -33,7 +33,7 @@ func (sq *sendQueue) part(s *sequence) (buf *Buffer, n int, last bool, err error
 		}
 		s.payload, s.done = s.payload[1:], 0
 	}
-	sq.buffers.take()
+	sq.buffers.take(buf, n)
 	sq.stats.PartsSent++
 	return buf, n, last, nil
 }

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/rpcrdma/rpcrdma/rdmaio/internal/header"
+
 // pump posts the messages and RDMA Reads that fit. Both directions share the send queue and its
 // buffers, in strict FIFO order by their tickets: if the first one does not fit, nothing is posted
 // (R283). Messages that wait for a credit are skipped, and so are Calls until the version is known
@@ -17,14 +19,19 @@ func (e *Engine) pump() {
 		if calls && answers {
 			calls = (*rq.waiting.at(0)).ticket < (*rs.answers.at(0)).ticket
 		}
-		wrs, message := 1, true
+		wrs, message, batch := 1, true, false
 		controls, part := e.control.queue.len() > 0 && e.control.ready(inside), inside && e.account.Free(e.sends.sequence.class())
 		switch {
-		case controls, calls:
+		case controls:
+		case calls:
+			message = !(*rq.waiting.at(0)).fits(rq.sends)
 		case part:
 			wrs = e.sends.sequence.need()
 		case answers:
-			wrs, message = (*rs.answers.at(0)).need(e.cfg.SendWRs)
+			r := *rs.answers.at(0)
+			wrs, message = r.need(e.cfg.SendWRs)
+			batch = !message && r.state == queued
+			message = message && !r.fits(rs.sends)
 		case e.account.Due():
 			if e.stuck = !e.sends.room(1, true); e.stuck {
 				e.wantBuffers()
@@ -46,7 +53,7 @@ func (e *Engine) pump() {
 			e.part()
 		case calls:
 			rq.sendCall(rq.waiting.pop())
-		case !message && (*rs.answers.at(0)).state == queued:
+		case batch:
 			rs.sends.write(*rs.answers.at(0), wrs)
 		default:
 			rs.post(rs.answers.pop())
@@ -64,9 +71,32 @@ func (e *Engine) part() {
 	}
 }
 
-// wantBuffers asks for a send buffer for each message that has a credit, if it needs one.
+// fits reports whether the message of a Call goes behind those in the open send buffer.
+func (p *pending) fits(sq *sendQueue) bool {
+	kind := header.KindMsg
+	if p.call.Long {
+		kind = header.KindNomsg
+	}
+	return sq.fits(kind, &p.call.Lists, p.call.Payload)
+}
+
+// fits reports whether an answer does.
+func (r *Request) fits(sq *sendQueue) bool {
+	return r.state == queued && sq.fits(r.hdr.Kind, &r.hdr.Lists, r.Answer.Payload)
+}
+
+// wantBuffers asks for send buffers for the messages that have a credit.
 func (e *Engine) wantBuffers() {
-	n := e.responder.answers.len() + min(e.requester.waiting.len(), e.account.Counts().Free) + e.control.queue.len()
+	bytes, size := 0, e.cfg.sendSize()
+	for i := range e.responder.answers.len() {
+		r := *e.responder.answers.at(i)
+		bytes += min(size, aligned(e.sends.size(&r.hdr.Lists, r.Answer.Payload)))
+	}
+	for i := range min(e.requester.waiting.len(), e.account.Counts().Free) {
+		c := (*e.requester.waiting.at(i)).call
+		bytes += min(size, aligned(e.sends.size(&c.Lists, c.Payload)))
+	}
+	n := (bytes+size-1)/size + e.control.queue.len()
 	if s := &e.sends.sequence; s.open {
 		n += 1 + s.left/e.terms.Send
 	}

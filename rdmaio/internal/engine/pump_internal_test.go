@@ -30,14 +30,14 @@ func TestWantedBuffers(t *testing.T) {
 		{"the last bytes of a message", 0, 0, 0, 1, 1},
 		{"more than may be borrowed", 30, 0, 0, 0, 10},
 	} {
-		e := New(Config{Role: Requester, Versions: []protocol.Version{new(v1.Version)}, Calls: 8, Serves: 8, SendWRs: 64, MaxBorrowed: 10, Send: make([]Buffer, 1)})
-		e.sends.buffers.take()
+		e := New(Config{Role: Requester, Versions: []protocol.Version{new(v1.Version)}, Calls: 8, Serves: 8, SendWRs: 64, MaxBorrowed: 10, Send: []Buffer{{Bytes: make([]byte, 100)}}})
+		e.sends.buffers.take(e.sends.buffers.last(), 100)
 		e.terms.Send = 1000
 		for range c.answers {
-			e.responder.answers.push(&Request{})
+			e.responder.answers.push(&Request{Answer: Answer{Payload: [][]byte{make([]byte, 60)}}})
 		}
 		for range c.calls {
-			e.requester.waiting.push(&pending{})
+			e.requester.waiting.push(&pending{call: &Call{Payload: [][]byte{make([]byte, 60)}}})
 		}
 		for range c.controls {
 			e.control.queue.push(outgoing{})
@@ -56,12 +56,24 @@ func TestWantedBuffers(t *testing.T) {
 	}
 }
 
+// Small messages that wait share the buffers that the engine asks for.
+func TestWantedBuffersForSmallMessages(t *testing.T) {
+	e := New(Config{Role: Responder, Versions: []protocol.Version{new(v1.Version)}, Serves: 16, SendWRs: 64, MaxBorrowed: 15, Send: []Buffer{{Bytes: make([]byte, 1000)}}})
+	e.sends.buffers.take(e.sends.buffers.last(), 1000)
+	for range 10 { // each takes 128 bytes
+		e.responder.answers.push(&Request{state: queued, Answer: Answer{Payload: [][]byte{make([]byte, 60)}}})
+	}
+	if e.wantBuffers(); e.eff.WantBuffers != 2 {
+		t.Errorf("%d buffers are wanted for 1,280 bytes, want 2 of 1,000", e.eff.WantBuffers)
+	}
+}
+
 // An answer alone that finds no send buffer makes the engine stuck, and ask for one.
 func TestAnswerWithoutBuffer(t *testing.T) {
-	e := New(Config{Role: Responder, Versions: []protocol.Version{new(v1.Version)}, Serves: 8, SendWRs: 64, MaxBorrowed: 10, Send: make([]Buffer, 1)})
-	e.sends.buffers.take()
+	e := New(Config{Role: Responder, Versions: []protocol.Version{new(v1.Version)}, Serves: 8, SendWRs: 64, MaxBorrowed: 10, Send: []Buffer{{Bytes: make([]byte, 100)}}})
+	e.sends.buffers.take(e.sends.buffers.last(), 100)
 	for range 2 {
-		e.responder.answers.push(&Request{state: queued})
+		e.responder.answers.push(&Request{state: queued, Answer: Answer{Payload: [][]byte{make([]byte, 60)}}})
 	}
 	if e.pump(); !e.stuck || e.eff.WantBuffers != 2 || e.responder.answers.len() != 2 {
 		t.Errorf("stuck %v, %d buffers are wanted, %d answers wait", e.stuck, e.eff.WantBuffers, e.responder.answers.len())

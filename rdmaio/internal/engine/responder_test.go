@@ -127,7 +127,7 @@ func TestAnswersWait(t *testing.T) {
 		b.receive(i, unhex(t, short(uint32(i))))
 	}
 	for range 3 {
-		b.answer(engine.Answer{Payload: [][]byte{make([]byte, 8)}})
+		b.answer(engine.Answer{Payload: [][]byte{make([]byte, 960)}})
 	}
 	for i := range 3 { // the three send buffers are in use: bad Calls get no answer yet
 		b.receive(i, unhex(t, fmt.Sprintf("%08x 00000001 00000020 00000009 00000000 00000000 00000000", 10+i)))

@@ -50,8 +50,8 @@ func (sq *sendQueue) nextTicket() uint64 {
 	return sq.lastTicket
 }
 
-// room reports whether a chain of n requests can be posted. With message it needs a send buffer,
-// too.
+// room reports whether a chain of n requests can be posted. With message it needs a free send
+// buffer, too.
 func (sq *sendQueue) room(n int, message bool) bool {
 	return sq.filled+n <= sq.cfg.SendWRs && (!message || len(sq.buffers.free) > 0)
 }
@@ -127,11 +127,30 @@ func (sq *sendQueue) probe(limit *Control) {
 	}
 }
 
-// message encodes a header and the payload into a send buffer. It returns the buffer and the length
-// of the message, or an error if it does not fit.
+// size returns the length of a message with these chunk lists.
+func (sq *sendQueue) size(l *header.Lists, payload [][]byte) int {
+	n := sq.version.Overhead(l)
+	for _, p := range payload {
+		n += len(p)
+	}
+	return n
+}
+
+// fits reports whether a message, of a kind with chunk lists, goes behind those in the open send
+// buffer.
+func (sq *sendQueue) fits(kind header.Kind, l *header.Lists, payload [][]byte) bool {
+	most := min(sq.buffers.rest(), sq.terms.Send)
+	return most > 0 && (kind == header.KindMsg || kind == header.KindNomsg) && sq.size(l, payload) <= most
+}
+
+// message encodes a header and the payload into a send buffer: the open one if it fits there, or a
+// free one. It returns the buffer and the length of the message, or an error if it is too long for
+// a Send.
 func (sq *sendQueue) message(m *header.Message, payload [][]byte) (buf *Buffer, n int, err error) {
-	buf = sq.buffers.last()
-	mem := buf.Bytes
+	if buf = sq.buffers.open; !sq.fits(m.Kind, &m.Lists, payload) {
+		buf = sq.buffers.last()
+	}
+	mem := buf.Bytes[buf.end:]
 	// RFC 8166 §3.3.2, draft-ietf-nfsv4-rpcrdma-version-two-00 §4.3.2: header and payload; R37, R44
 	mem = mem[:min(len(mem), sq.terms.Send)]
 	// RFC 8166 §3.2: every Send has a header; R13
@@ -146,14 +165,14 @@ func (sq *sendQueue) message(m *header.Message, payload [][]byte) (buf *Buffer, 
 		}
 		n += copy(mem[n:], p)
 	}
-	sq.buffers.take()
+	sq.buffers.take(buf, n)
 	return buf, n, nil
 }
 
 // grant counts the message in buf, which is about to be sent, and sets its credit value. want is
 // the credit value of the message that it answers.
 func (sq *sendQueue) grant(buf *Buffer, class protocol.Class, want uint32) {
-	header.SetCredit(buf.Bytes, sq.account.Sent(class, want))
+	header.SetCredit(buf.last(), sq.account.Sent(class, want))
 }
 
 // sent handles the completion of a chain, and returns the Request that waited for it, or nil. The
@@ -284,13 +303,12 @@ func (sq *sendQueue) shrinkBuffers() {
 
 // returnBuffers returns all borrowed buffers when the connection is gone.
 func (sq *sendQueue) returnBuffers() {
-	all := sq.buffers.free
 	for i := range sq.chains.len() {
 		if b := sq.chains.at(i).buf; b != nil {
-			all = append(all, b)
+			sq.buffers.put(b)
 		}
 	}
-	for _, b := range all {
+	for _, b := range sq.buffers.free {
 		if b.borrowed {
 			sq.eff.Return = append(sq.eff.Return, b)
 		}

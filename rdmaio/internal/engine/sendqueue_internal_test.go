@@ -23,7 +23,7 @@ func newSendQueue(n, wrs, borrow int) *sendQueue {
 // chain posts a chain of n requests with a send buffer. r waits for it, if it is not nil.
 func (sq *sendQueue) chain(n int, r *Request) (id uint64) {
 	buf := sq.buffers.last()
-	sq.buffers.take()
+	sq.buffers.take(buf, 0)
 	id = sq.begin(n, buf, r)
 	for i := range n {
 		wr := verbs.SendWR{WRID: id}

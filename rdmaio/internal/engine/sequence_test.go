@@ -302,10 +302,11 @@ func TestGrantWaitsForRoom(t *testing.T) {
 
 // Effects.WantBuffers: as many as there are messages that wait for nothing but a send buffer.
 func TestBuffersWanted(t *testing.T) {
+	full := make([]byte, 4000) // and headers: a send buffer
 	s := newBuffered(t, 1)
 	var events []engine.Event
 	for xid := range uint32(3) {
-		events = append(events, engine.Event{Kind: engine.EventCall, Call: &engine.Call{XID: xid, Payload: [][]byte{rpcCall2(xid)}}})
+		events = append(events, engine.Event{Kind: engine.EventCall, Call: &engine.Call{XID: xid, Payload: [][]byte{rpcCall2(xid, full...)}}})
 	}
 	s.step(events...)
 	if s.wanted != 2 {
@@ -328,7 +329,7 @@ func TestBuffersWanted(t *testing.T) {
 	s = newBuffered(t, 1)
 	events = nil
 	for xid := range uint32(9) { // the peer grants fewer
-		events = append(events, engine.Event{Kind: engine.EventCall, Call: &engine.Call{XID: xid, Payload: [][]byte{rpcCall2(xid)}}})
+		events = append(events, engine.Event{Kind: engine.EventCall, Call: &engine.Call{XID: xid, Payload: [][]byte{rpcCall2(xid, full...)}}})
 	}
 	s.step(events...)
 	if s.wanted != 5 {

@@ -49,7 +49,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		{"both ends take one segment less than they advertise", Bugs{OneLess: true}, 20, nil, "peer answered"},
 		{"a Call over a limit costs the connection", Bugs{CloseOver: true}, 20, over, "closes for one Call: sim: a Call over a limit"},
 		{"a server closes a connection in use to make room", Bugs{Displace: true}, 20, full, "to make room"},
-		{"keep-alives use up the credits of a peer", Bugs{Mute: true}, 40, nil, "has no answer after"},
+		{"keep-alives use up the credits of a peer", Bugs{Mute: true}, 80, nil, "has no answer after"},
 		{"Requests of all connections wait in one queue", Bugs{OneQueue: true}, 20, crowd, "gets place after place"},
 		{"a CANCEL cancels Calls that it does not name", Bugs{CancelAll: true}, 20, cancels, "whose caller waits"},
 		{"a Call given up during a CANCEL is forgotten", Bugs{CancelOnce: true}, 40, cancels, "are given up"},

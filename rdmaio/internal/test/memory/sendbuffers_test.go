@@ -14,14 +14,14 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/fault"
 )
 
-// together makes n Calls at a time. All are in flight when step is called.
-func together(t *testing.T, w *rdmaiotest.World, c *rdmaio.Conn, from uint32, n int, step func()) (errs []error) {
+// together makes n Calls of size bytes at a time. All are in flight when step is called.
+func together(t *testing.T, w *rdmaiotest.World, c *rdmaio.Conn, from uint32, n, size int, step func()) (errs []error) {
 	t.Helper()
 	errs = make([]error, n)
 	w.Net.Hold()
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() { _, errs[i] = c.Call(context.Background(), rpctest.NullCall(from+uint32(i), 40)) })
+		wg.Go(func() { _, errs[i] = c.Call(context.Background(), rpctest.NullCall(from+uint32(i), size)) })
 	}
 	synctest.Wait()
 	step()
@@ -30,8 +30,9 @@ func together(t *testing.T, w *rdmaiotest.World, c *rdmaio.Conn, from uint32, n 
 	return errs
 }
 
-// A connection has send buffers for the messages in flight, and one when idle. The test counts the
-// bytes that both ends have registered and their devices allocated.
+// A connection has send buffers for the messages in flight, and one when idle. Messages are so long
+// that each needs a whole one. The test counts the bytes that both ends have registered and their
+// devices allocated.
 func TestRestingConnectionKeepsOneSendBuffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const credits, inline = 32, 4096
@@ -59,13 +60,36 @@ func TestRestingConnectionKeepsOneSendBuffer(t *testing.T) {
 		synctest.Wait()
 		has("after a Call", rest, rest)
 		for round := range uint32(2) {
-			err := together(t, w, c, 100+100*round, credits, func() { has("with all credits in use", 2*credits*inline, 0) })
+			err := together(t, w, c, 100+100*round, credits, inline-64, func() { has("with all credits in use", 2*credits*inline, 0) })
 			if err := errors.Join(err...); err != nil {
 				t.Fatal(err)
 			}
 			has("a burst later", 2*credits*inline, 0)
 			time.Sleep(5 * time.Second)
 			has("at rest", rest, rest)
+		}
+	})
+}
+
+// Small messages share send buffers: 32 Calls of 128 bytes in flight need three buffers.
+func TestSmallMessagesShareSendBuffers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const credits, inline, size = 32, 4096, 128
+		w := rdmaiotest.New(t)
+		cfg := &rdmaio.Config{InlineSend: inline, InlineRecv: inline, NoCancel: true}
+		w.Serve(&rpctest.File{T: t}, cfg)
+		c := w.Dial(cfg)
+		if _, err := c.Call(context.Background(), rpctest.NullCall(1, 40)); err != nil {
+			t.Fatal(err)
+		}
+		const most = (credits + 3) * inline // Receives, and three send buffers
+		errs := together(t, w, c, 100, credits, size, func() {
+			if got := c.Stats().BufferBytes; got > most {
+				t.Errorf("%d Calls of %d bytes are in flight: the client has %d bytes, want at most %d", credits, size, got, most)
+			}
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
 		}
 	})
 }
@@ -87,7 +111,7 @@ func TestLostConnectionReleasesSendBuffers(t *testing.T) {
 					t.Fatal(err)
 				}
 				const own = (32 + 1) * 1024
-				errs := together(t, w, c, 2, 32, func() {
+				errs := together(t, w, c, 2, 32, 1024-64, func() {
 					if got := c.Stats().BufferBytes; got != own+31*1024 {
 						t.Errorf("%d bytes with all credits in use", got)
 					}
@@ -131,7 +155,7 @@ func TestDeviceWithoutMemorySlowsAConnection(t *testing.T) {
 		if _, err := c.Call(context.Background(), rpctest.NullCall(1, 40)); err != nil {
 			t.Fatal(err)
 		}
-		err := together(t, w, c, 2, 32, func() {
+		err := together(t, w, c, 2, 32, 1024-64, func() {
 			if n := inj.Count(fault.RefuseAlloc).Fired; n != 1 {
 				t.Errorf("memory was asked for %d times without a reason to hope for it, want once", n)
 			}
