@@ -14,19 +14,19 @@ import (
 
 // pending is a Call in flight.
 type pending struct {
-	caller     *caller
-	out        message
-	call       *oncrpc.Call
-	waits      bool                       // for a place: it is in caller.line
-	over       bool                       // there is a reply, or err
-	ended      bool                       // done has its value, or it was put into caller.finished
-	sent       bool                       // the peer may have received the Call, or a part of it
-	err        error                      // nil: the reply is in call
-	done       chan struct{}              // has room for one; of a Call that blocks
-	finished   func(*oncrpc.Reply, error) // of one that was submitted; nil: it blocks
-	prev, next *pending                   // in a pendings
-	ctx        inflight.Watched[pending]
-	due        inflight.Due[pending]
+	caller   *caller
+	out      message
+	call     *oncrpc.Call
+	waits    bool                       // for a place: it is in caller.line
+	over     bool                       // there is a reply, or err
+	ended    bool                       // done has its value, or it was put into caller.finished
+	sent     bool                       // the peer may have received the Call, or a part of it
+	err      error                      // nil: the reply is in call
+	done     chan struct{}              // has room for one; of a Call that blocks
+	finished func(*oncrpc.Reply, error) // of one that was submitted; nil: it blocks
+	linked   inflight.Linked[pending]   // in caller.line or finished
+	ctx      inflight.Watched[pending]
+	due      inflight.Due[pending]
 }
 
 // newPending returns a pending for caller.pool.
@@ -51,11 +51,9 @@ type caller struct {
 	ready     atomic.Bool // this side may make Calls
 	pool      sync.Pool   // of *pending; its own, for the channels of testing/synctest
 	calls     inflight.ByXID[pending]
-	places    int      // in use, of Config.MaxCalls
-	line      pendings // those that wait for a place
-	finished  pendings // whose functions have to run
-	delivers  bool     // a goroutine runs them
-	batch     pendings // those that it runs; only that goroutine uses it
+	places    int                    // in use, of Config.MaxCalls
+	line      inflight.List[pending] // those that wait for a place
+	finished  inflight.Deliveries[pending]
 	contexts  inflight.Contexts[pending]
 	deadlines inflight.Deadlines[pending]
 	abandoned xidSet
@@ -155,7 +153,7 @@ func (c *caller) begin(ctx context.Context, p *pending) error {
 	}
 	if c.places == c.conn.set.MaxCalls {
 		p.waits = true
-		c.line.push(p)
+		c.line.Push(p, &p.linked)
 		return nil
 	}
 	c.places++

@@ -15,6 +15,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
 	"github.com/rpcrdma/rpcrdma/internal/deadpeer"
+	"github.com/rpcrdma/rpcrdma/internal/inflight"
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -151,6 +152,7 @@ func (c *Conn) join() {
 	c.watchInline()
 	c.caller.pool.New = c.newPending
 	c.contexts.Done, c.deadlines.Due = c.endsWith, c.expire
+	c.finished = inflight.Deliveries[pending]{Lock: &c.mu, Run: c.caller.run, Fault: c.faulted, Idle: c.allRan}
 	c.out = writer{run: c.write, returned: c.deliver, timeout: c.set.SendTimeout, mu: &c.mu, wake: &c.wake, wg: &c.wg}
 }
 
@@ -438,7 +440,7 @@ func (s *serving) unanswered() int {
 func (c *Conn) finish() {
 	c.fail(oncrpc.ErrClosed)
 	c.mu.Lock()
-	for c.requests > 0 || c.finished.first != nil || c.delivers {
+	for c.requests > 0 || c.finished.Busy() {
 		c.wake.Wait()
 	}
 	c.mu.Unlock()

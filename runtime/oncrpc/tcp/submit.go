@@ -38,7 +38,7 @@ func (p *pending) settle() {
 	c := p.caller
 	if p.waits {
 		p.waits = false
-		c.line.remove(p)
+		c.line.Remove(&p.linked)
 	} else {
 		c.leave()
 	}
@@ -46,75 +46,45 @@ func (p *pending) settle() {
 		p.done <- struct{}{}
 		return
 	}
-	c.finished.push(p)
+	c.finished.Push(p, &p.linked)
 }
 
 // leave gives the place of a Call to the first one that waits. c.conn.mu must be held.
 func (c *caller) leave() {
-	next := c.line.first
+	next := c.line.First()
 	if next == nil || c.conn.err != nil {
 		c.places--
 		return
 	}
 	next.waits = false
-	c.line.remove(next)
+	c.line.Remove(&next.linked)
 	c.conn.enqueue(&next.out)
 }
 
 // deliver runs the functions of the Calls that are finished, unless another goroutine does. The
 // connection's mu must not be held.
-func (c *caller) deliver() {
-	c.conn.mu.Lock()
-	mine := c.finished.first != nil && !c.delivers
-	c.delivers = c.delivers || mine
-	c.conn.mu.Unlock()
-	if mine {
-		c.runAll()
-	}
-}
+func (c *caller) deliver() { c.finished.Deliver() }
 
-// runAll runs the functions until all have run. delivers is set.
-func (c *caller) runAll() {
-	for {
-		for p := c.batch.first; p != nil; p = c.batch.first {
-			c.batch.remove(p)
-			c.run(p)
-		}
-		c.conn.mu.Lock()
-		c.batch, c.finished = c.finished, pendings{}
-		if c.batch.first == nil {
-			c.delivers = false
-			if c.conn.err != nil {
-				c.conn.wake.Broadcast() // see finish
-			}
-			c.conn.mu.Unlock()
-			return
-		}
-		c.conn.mu.Unlock()
-	}
-}
-
-// run runs the function of a Call. If it panics, or exits its goroutine, the connection is closed;
-// in the latter case another goroutine runs the functions that are left.
+// run runs the function of a Call.
 func (c *caller) run(p *pending) {
 	finished := p.finished
 	reply, err := c.result(p)
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		v := recover()
-		err := oncrpc.Panicked(v)
-		c.conn.set.faults.Error("tcp: a done function of Submit panicked, its connection is closed",
-			"peer", c.conn.RemoteAddr(), "panic", err.Value, "stack", err.Frames())
-		c.conn.fail(err)
-		if v == nil { // it exits the goroutine
-			go c.runAll()
-		}
-	}()
 	finished(reply, err)
-	returned = true
+}
+
+// faulted closes the connection, because a function has panicked with v or exited its goroutine.
+func (c *caller) faulted(v any) {
+	err := oncrpc.Panicked(v)
+	c.conn.set.faults.Error("tcp: a done function of Submit panicked, its connection is closed",
+		"peer", c.conn.RemoteAddr(), "panic", err.Value, "stack", err.Frames())
+	c.conn.fail(err)
+}
+
+// allRan is called when all functions have run. c.conn.mu must be held.
+func (c *caller) allRan() {
+	if c.conn.err != nil {
+		c.conn.wake.Broadcast() // see finish
+	}
 }
 
 // endsWith gives up the Calls of a context that is done.
@@ -135,33 +105,4 @@ func (c *caller) expire() {
 	}
 	c.conn.mu.Unlock()
 	c.deliver()
-}
-
-// pendings is a list of Calls, first come, first served.
-type pendings struct{ first, last *pending }
-
-// push appends a Call.
-func (l *pendings) push(p *pending) {
-	p.prev, p.next = l.last, nil
-	if l.last == nil {
-		l.first = p
-	} else {
-		l.last.next = p
-	}
-	l.last = p
-}
-
-// remove removes a Call from any place.
-func (l *pendings) remove(p *pending) {
-	if p.prev == nil {
-		l.first = p.next
-	} else {
-		p.prev.next = p.next
-	}
-	if p.next == nil {
-		l.last = p.prev
-	} else {
-		p.next.prev = p.prev
-	}
-	p.prev, p.next = nil, nil
 }
