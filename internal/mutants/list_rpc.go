@@ -86,7 +86,7 @@ var rpcMutants = []mutant{
 	{"the next Conn after a panic is down", "runtime/oncrpc/udp/server.go", "		s.peers[r.key] = next\n", "		_ = next\n", udpTests},
 	{"Close does not wait for Requests", "runtime/oncrpc/udp/server.go", "	for s.requests > 0 {\n		s.answered.Wait()\n	}\n", "", udpTests},
 	{"the rate ignores the size of the Call", "runtime/oncrpc/udp/request.go", "m.Size(nil)-r.size, time", "m.Size(nil), time", udpTests},
-	{"a reply runs over its buffer", "runtime/oncrpc/udp/client.go", "p.call.ReplyBuf[:0:len(p.call.ReplyBuf)]", "p.call.ReplyBuf[:0]", udpTests},
+	{"a reply runs over its buffer", "runtime/oncrpc/udp/call.go", "p.call.ReplyBuf[:0:len(p.call.ReplyBuf)]", "p.call.ReplyBuf[:0]", udpTests},
 	{"a multicast Call is answered", "runtime/oncrpc/udp/local_linux.go", "toMany || dest.IsMulticast()", "toMany", udpTests},
 	// Limits and owners of the reply cache.
 	{"a Call that waits shares the handler's memory", "runtime/oncrpc/replycache/cache.go", "		reply = m.Clone() // the handler may use its memory again before they are sent", "		reply = *m", replycacheTests},
@@ -208,7 +208,7 @@ var rpcMutants = []mutant{
 	{"sources without a limit", "runtime/oncrpc/udp/limit.go", "	if len(s.sources) >= maxSources {\n", "	if false {\n", udpTests},
 	{"a long reply has no answer", "runtime/oncrpc/udp/request.go", "size > MaxMessage {", "size > 1<<30 {", udpTests},
 	{"a Call to many hosts is served", "runtime/oncrpc/udp/local_linux.go", "toMany || own != dest", "toMany || !own.IsValid() && dest.IsValid()", udpTests},
-	{"a transmission of another Call's message", "runtime/oncrpc/udp/client.go", "		if err := call.Again(ctx); err != nil {", "		if err := ctx.Err(); err != nil {", udpTests},
+	{"a transmission of another Call's message", "runtime/oncrpc/udp/datagram.go", "	err := p.call.Again(p.ctx)\n", "	err := p.ctx.Err()\n", udpTests},
 	// The carrier over TCP.
 	{"a record in fragments has no limit", "runtime/oncrpc/tcp/record.go", "n > rd.maxSize-len(buf):", "n > rd.maxSize:", tcpTests},
 	{"empty fragments without end", "runtime/oncrpc/tcp/record.go", "case fragments > rd.maxFragments:", "case false:", tcpTests},
@@ -373,7 +373,7 @@ var rpcMutants = []mutant{
 	{"a rejected connection stays open", "runtime/oncrpc/tcp/server.go", "\t\t_ = nc.Close()\n\t}\n\tswitch", "\t}\n\tswitch", tcpTests},
 	{"Shutdown does not wait for readers", "runtime/oncrpc/tcp/server.go", "\t\tdrains.Wait()\n\t\ts.wg.Wait()", "\t\tdrains.Wait()", tcpTests},
 	{"a buffered record sets a deadline", "runtime/oncrpc/tcp/record.go", "!rd.armed && rd.r.buffered() < n) {", "!rd.armed) {", tcpTests},
-	{"a place is lost with each XID in use", "runtime/oncrpc/udp/client.go", "\tdefer func() { <-c.slots }()\n\txid := call.XID()\n\tp := &pending{call: call, done: make(chan error, 1)}\n\tif err := c.begin(xid, p); err != nil {\n\t\treturn false, err\n\t}", "\txid := call.XID()\n\tp := &pending{call: call, done: make(chan error, 1)}\n\tif err := c.begin(xid, p); err != nil {\n\t\treturn false, err\n\t}\n\tdefer func() { <-c.slots }()", udpTests},
+	{"a place is lost with each XID in use", "runtime/oncrpc/udp/call.go", "		return fmt.Errorf(\"%w: %#x\", oncrpc.ErrXIDInUse, p.xid)\n", "		c.places++\n		return fmt.Errorf(\"%w: %#x\", oncrpc.ErrXIDInUse, p.xid)\n", udpTests},
 	{"Calls differ in their first bytes only", "runtime/oncrpc/replycache/cache.go", "sum: maphash.Bytes(c.seed, r.Message)}", "sum: maphash.Bytes(c.seed, r.Message[:min(len(r.Message), 64)])}", replycacheTests},
 	{"replies of 64 MiB are kept", "runtime/oncrpc/replycache/cache.go", "\tlimit(&s.MaxReply, 64<<10)", "\tlimit(&s.MaxReply, 64<<20)", replycacheTests},
 }

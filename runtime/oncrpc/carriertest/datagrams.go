@@ -8,15 +8,32 @@ import (
 
 // RunDatagrams runs the part of the suite for a carrier whose messages are datagrams of at most
 // 65,507 bytes: it has no reverse Calls, and neither end learns that the other has gone. client is
-// nil for Open. The carrier must not send a Call again during the tests.
+// nil for Open. The carrier must not send a Call again during the tests, and have 64 Calls in
+// progress at most: the receive buffers would drop others.
 func RunDatagrams(t *testing.T, open Open) {
 	for name, test := range map[string]func(*testing.T, Open){
 		"Messages": testShortMessages, "Order": testOrder, "Slow": testSlow, "Concurrent": testDatagramsConcurrent,
 		"Cancelled": testCancelled, "NotSent": testNotSent, "XIDInUse": testXIDInUse,
 		"Answers": testAnswers, "Drop": testDrop, "Later": testLater, "BadReply": testBadReply,
+		"SubmitMany": testSubmitMany, "SubmitNext": testSubmitNext, "SubmitGiveUp": testSubmitGiveUp, "SubmitLost": testSubmitLost, "SubmitPanic": testSubmitPanic,
+		"SubmitRefused": testSubmitRefused, "SubmitWithoutEnd": testSubmitWithoutEnd, "SubmitWithLock": testSubmitWithLock,
 		"NoReverse": testNoReverse, "Peer": testPeer, "Marked": testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedConcurrent": testMarkedDatagramsConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open) })
+	}
+	if testing.Short() {
+		return
+	}
+	// All Calls are submitted.
+	for name, test := range map[string]func(*testing.T, Open){
+		"Messages": testShortMessages, "Order": testOrder, "Slow": testSlow, "Concurrent": testDatagramsConcurrent,
+		"Cancelled": testCancelled, "NotSent": testNotSent, "XIDInUse": testXIDInUse,
+	} {
+		t.Run("Submitted/"+name, func(t *testing.T) {
+			test(t, func(t *testing.T, server, client oncrpc.Handler) Conn {
+				return submitted{open(t, server, client), t}
+			})
+		})
 	}
 }
 

@@ -124,38 +124,48 @@ func TestCallsOfConn(t *testing.T) {
 	defer c.Close()
 	for range 3 {
 		long := &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, MaxMessage&^3)}}
-		if _, err := c.Call(t.Context(), long); !errors.Is(err, ErrSize) || len(c.slots) != 0 || len(c.calls) != 0 {
-			t.Fatalf("%v, %d places and %d Calls are left", err, len(c.slots), len(c.calls))
+		if _, err := c.Call(t.Context(), long); !errors.Is(err, ErrSize) || c.places != 0 || c.calls.Len() != 0 {
+			t.Fatalf("%v, %d places and %d Calls are left", err, c.places, c.calls.Len())
 		}
 	}
 	var all []*pending
 	for xid := range uint32(2) {
-		p := &pending{call: &oncrpc.Call{}, done: make(chan error, 1)}
-		if err := c.begin(xid, p); err != nil {
+		p, err := c.begin(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(xid, 0)}}, nil)
+		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, p)
-	}
-	if err := c.begin(1, all[0]); !errors.Is(err, oncrpc.ErrXIDInUse) {
-		t.Fatalf("an XID in use: %v", err)
 	}
 	for range 3 {
 		again := &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}}
 		if _, err := c.Call(canceled(t), again); !errors.Is(err, context.Canceled) {
 			t.Errorf("a Call that was cancelled before: %v", err)
 		}
-		if _, err := c.Call(t.Context(), again); !errors.Is(err, oncrpc.ErrXIDInUse) || len(c.slots) != 0 {
-			t.Fatalf("an XID in use: %v, %d places are taken", err, len(c.slots))
+		if _, err := c.Call(t.Context(), again); !errors.Is(err, oncrpc.ErrXIDInUse) || c.places != 2 {
+			t.Fatalf("an XID in use: %v, %d places are taken", err, c.places)
 		}
+	}
+	waiting, err := c.begin(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(2, 0)}}, nil)
+	if err != nil || !waiting.waits {
+		t.Fatalf("a Call has a place beyond MaxCalls: %v", err)
 	}
 	c.fail(syscall.EHOSTUNREACH)
+	if waiting.over || waiting.times != 1 {
+		t.Errorf("a Call that waited was sent %d times, and is over: %v", waiting.times, waiting.over)
+	}
+	c.receive(replyOf(2, 0).Inline)
 	for i, p := range all {
-		if len(p.done) != 1 || <-p.done != syscall.EHOSTUNREACH {
-			t.Errorf("Call %d has not failed", i)
+		if len(p.done) != 1 {
+			t.Fatalf("Call %d has not failed", i)
+		}
+		<-p.done
+		var ce *oncrpc.CallError
+		if _, err := c.result(p); !errors.As(err, &ce) || ce.Err != syscall.EHOSTUNREACH || !ce.MayHaveRun {
+			t.Errorf("Call %d: %v", i, err)
 		}
 	}
-	if len(c.calls) != 0 {
-		t.Errorf("%d Calls are left", len(c.calls))
+	if c.calls.Len() != 0 || c.places != 0 {
+		t.Errorf("%d Calls and %d places are left", c.calls.Len(), c.places)
 	}
 	for _, b := range [][]byte{nil, replyOf(9, 0).Inline, callTo(1, 0)} {
 		c.receive(b)
@@ -163,16 +173,14 @@ func TestCallsOfConn(t *testing.T) {
 	if st := c.Stats(); st.StrayReplies != 3 {
 		t.Errorf("%+v, want 3 stray replies", st)
 	}
-	if sent, err := c.exchange(canceled(t), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}}); sent || !errors.Is(err, context.Canceled) {
-		t.Errorf("a Call that was cancelled before: sent %v, %v", sent, err)
-	}
 	_ = c.sock.Close()
-	if err := c.send(&oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}}); err != oncrpc.ErrClosed {
-		t.Errorf("to send when the socket is closed: %v", err)
-	}
-	c.end(oncrpc.ErrClosed)
-	if err := c.begin(5, all[0]); err != oncrpc.ErrClosed || len(c.calls) != 0 {
-		t.Errorf("to begin after the end: %v, and %d Calls are in progress", err, len(c.calls))
+	for _, want := range []error{oncrpc.ErrClosed, ErrIdle} {
+		_, err := c.Call(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}})
+		var ce *oncrpc.CallError
+		if !errors.As(err, &ce) || ce.Err != want || ce.MayHaveRun || c.calls.Len() != 0 || c.places != 0 {
+			t.Errorf("to send when the socket is closed: %v, want %v, and %d Calls are in progress", err, want, c.calls.Len())
+		}
+		c.down(ErrIdle)
 	}
 }
 

@@ -9,36 +9,43 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/inflight"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Conn makes Calls to one address. Dial makes one. All methods are safe for concurrent use.
 type Conn struct {
-	set   settings
-	sock  *net.UDPConn // connected: the system drops datagrams of other addresses
-	xids  oncrpc.XIDs
-	slots chan struct{} // has an element for each Call in progress
-	ctx   context.Context
-	end   context.CancelCauseFunc
-	wg    sync.WaitGroup // the reader
+	set  settings
+	sock *net.UDPConn // connected: the system drops datagrams of other addresses
+	xids oncrpc.XIDs
+	ctx  context.Context
+	end  context.CancelCauseFunc // with mu
+	wg   sync.WaitGroup          // the reader
+	pool sync.Pool               // of *pending; its own, for the channels of testing/synctest
 
-	mu    sync.Mutex
-	calls map[uint32]*pending
-	stats Stats
+	mu        sync.Mutex
+	wake      sync.Cond // renewals or finished has changed, and the Conn is down
+	calls     inflight.ByXID[pending]
+	serial    uint64                 // of the last Call
+	places    int                    // in use, of Config.MaxCalls
+	line      inflight.List[pending] // those that wait for a place
+	contexts  inflight.Contexts[pending]
+	deadlines inflight.Deadlines[pending]
+	resends   inflight.Deadlines[pending] // when Calls are sent again
+	finished  inflight.Deliveries[pending]
+	renewals  int // goroutines that call Call.Renew
+	stats     Stats
 }
 
-var _ oncrpc.Conn = (*Conn)(nil)
+var (
+	_ oncrpc.Conn      = (*Conn)(nil)
+	_ oncrpc.Submitter = (*Conn)(nil)
+)
 
 // Stats holds the counts of a Conn. They only grow.
 type Stats struct {
 	Retransmissions uint64 // Calls sent again
 	StrayReplies    uint64 // datagrams that answer no Call in progress
-}
-
-// pending is a Call in progress.
-type pending struct {
-	call *oncrpc.Call
-	done chan error // has room for one
 }
 
 // Dial returns a Conn to an address of the form that net.Dial has for "udp". Nothing is sent, so
@@ -51,127 +58,15 @@ func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 		return nil, err
 	}
 	set := cfg.settle()
-	c := &Conn{set: set, sock: nc.(*net.UDPConn), slots: make(chan struct{}, set.MaxCalls), calls: make(map[uint32]*pending)}
+	c := &Conn{set: set, sock: nc.(*net.UDPConn)}
 	c.ctx, c.end = context.WithCancelCause(context.Background())
+	c.wake.L, c.pool.New = &c.mu, newPending
+	c.contexts.Done, c.deadlines.Due, c.resends.Due = c.endsWith, c.expire, c.sendAgain
+	c.finished = inflight.Deliveries[pending]{Lock: &c.mu, Run: c.run, Fault: c.faulted, Idle: c.wake.Broadcast}
 	c.xids.Seed()
 	c.wg.Add(1)
 	go c.read()
 	return c, nil
-}
-
-// Call implements oncrpc.Carrier. It sends the Call again until its reply comes, as
-// Config.MinRetransmit says. A Call of more than MaxMessage bytes fails with ErrSize.
-func (c *Conn) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	if err := oncrpc.CheckCall(call); err != nil {
-		return nil, err
-	}
-	sent, err := c.exchange(ctx, call)
-	if err != nil {
-		return nil, &oncrpc.CallError{XID: call.XID(), MayHaveRun: sent, Err: err}
-	}
-	return &call.Reply, nil
-}
-
-// exchange sends a Call until it is over. sent reports whether the server may have received it.
-func (c *Conn) exchange(ctx context.Context, call *oncrpc.Call) (sent bool, err error) {
-	if err := ctx.Err(); err != nil {
-		return false, err
-	}
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return false, ctx.Err()
-	case <-c.ctx.Done():
-		return false, c.Err()
-	}
-	defer func() { <-c.slots }()
-	xid := call.XID()
-	p := &pending{call: call, done: make(chan error, 1)}
-	if err := c.begin(xid, p); err != nil {
-		return false, err
-	}
-	pause := c.set.MinRetransmit
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	if pause == 0 {
-		timer.Stop()
-	}
-	for times := 1; ; times++ {
-		if err := c.send(call); err != nil {
-			return sent, c.abandon(xid, p, err)
-		}
-		sent = true
-		select {
-		case err := <-p.done:
-			return sent, err
-		case <-ctx.Done():
-			return sent, c.abandon(xid, p, unanswered(ctx.Err(), times))
-		case <-c.ctx.Done():
-			return sent, c.abandon(xid, p, c.Err())
-		case <-timer.C:
-		}
-		if err := call.Again(ctx); err != nil { // R284: the same XID
-			return sent, c.abandon(xid, p, err)
-		}
-		c.mu.Lock()
-		c.stats.Retransmissions++
-		c.mu.Unlock()
-		pause = min(2*pause, c.set.MaxRetransmit)
-		timer.Reset(pause)
-	}
-}
-
-// unanswered returns the error of a Call whose context ended when it had been sent so many times.
-// Nothing says why a datagram has no answer.
-func unanswered(why error, times int) error {
-	if !errors.Is(why, context.DeadlineExceeded) {
-		return why
-	}
-	return fmt.Errorf("%w: no answer to a Call that was sent %d times: the network loses datagrams, or the server is slow, or ignores Calls beyond its limits (Config.MaxRequests, MaxMemory and ReplyRate there)", why, times)
-}
-
-// begin makes a Call one in progress.
-func (c *Conn) begin(xid uint32, p *pending) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.Err(); err != nil {
-		return err
-	}
-	if c.calls[xid] != nil {
-		return fmt.Errorf("%w: %#x", oncrpc.ErrXIDInUse, xid)
-	}
-	c.calls[xid] = p
-	return nil
-}
-
-// abandon makes a Call return why, unless it has completed in the meantime.
-func (c *Conn) abandon(xid uint32, p *pending, why error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	select {
-	case err := <-p.done:
-		return err
-	default:
-		delete(c.calls, xid)
-		return why
-	}
-}
-
-// send sends a Call once. The system may report an earlier datagram's error instead of sending this
-// one, so send tries twice.
-func (c *Conn) send(call *oncrpc.Call) error {
-	if size := call.Size(nil); size > MaxMessage {
-		return fmt.Errorf("%w: %d bytes, at most %d: call over TCP", ErrSize, size, MaxMessage)
-	}
-	b := joined(&call.Message)
-	_, err := c.sock.Write(b)
-	if err != nil {
-		_, err = c.sock.Write(b)
-	}
-	if errors.Is(err, net.ErrClosed) {
-		return oncrpc.ErrClosed
-	}
-	return err
 }
 
 // read reads replies until the Conn is closed. An error is a report from a router or the peer about
@@ -195,33 +90,6 @@ func (c *Conn) read() {
 			c.fail(err)
 		}
 		time.Sleep(time.Millisecond) // a socket with an error that stays must not take a processor
-	}
-}
-
-// receive completes the Call that a datagram answers.
-func (c *Conn) receive(b []byte) {
-	xid, typ, ok := oncrpc.Peek(b)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.calls[xid]
-	if !ok || typ != oncrpc.MsgReply || p == nil {
-		c.stats.StrayReplies++
-		return
-	}
-	r := &p.call.Reply
-	*r = oncrpc.Reply{Items: r.Items[:0]}
-	r.Message = append(p.call.ReplyBuf[:0:len(p.call.ReplyBuf)], b...)
-	delete(c.calls, xid)
-	p.done <- nil
-}
-
-// fail fails the Calls in progress.
-func (c *Conn) fail(why error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for xid, p := range c.calls {
-		delete(c.calls, xid)
-		p.done <- why
 	}
 }
 
@@ -256,13 +124,30 @@ func (c *Conn) Stats() Stats {
 	return c.stats
 }
 
-// Close fails Calls in progress with oncrpc.ErrClosed.
+// Close fails Calls in progress with oncrpc.ErrClosed, and waits for their done functions. So it
+// must not be called from one.
 func (c *Conn) Close() error {
-	c.end(oncrpc.ErrClosed)
-	err := c.sock.Close()
+	c.down(oncrpc.ErrClosed)
 	c.wg.Wait()
-	if errors.Is(err, net.ErrClosed) { // it was closed before
-		return nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.renewals > 0 || c.finished.Busy() {
+		c.wake.Wait()
 	}
-	return err
+	return nil
+}
+
+// down closes the Conn, and fails all Calls.
+func (c *Conn) down(why error) {
+	c.mu.Lock()
+	if c.Err() == nil {
+		c.end(why)
+		c.calls.All(func(p *pending) { c.conclude(p, why) })
+		c.contexts.Close()
+		c.deadlines.Close()
+		c.resends.Close()
+	}
+	c.mu.Unlock()
+	_ = c.sock.Close()
+	c.finished.Deliver()
 }

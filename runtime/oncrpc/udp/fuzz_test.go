@@ -383,8 +383,8 @@ func FuzzClient(f *testing.F) {
 		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if len(c.calls) != 0 || len(c.slots) != 0 {
-			t.Fatalf("%d Calls and %d slots are left", len(c.calls), len(c.slots))
+		if c.calls.Len() != 0 || c.places != 0 {
+			t.Fatalf("%d Calls and %d places are left", c.calls.Len(), c.places)
 		}
 	})
 }

@@ -1,8 +1,10 @@
 package udp_test
 
 import (
+	"bytes"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"testing"
@@ -41,15 +43,20 @@ func TestMarkedProcedureThatBlocks(t *testing.T) {
 		*res = 2 * *args
 		return nil
 	})
-	rpc.Handle(svc, 2, func(*rpc.Request, *oncrpc.Void, *oncrpc.Void) error { <-gate; return nil })
+	onReader := make(chan bool, 2)
+	rpc.Handle(svc, 2, func(*rpc.Request, *oncrpc.Void, *oncrpc.Void) error {
+		onReader <- bytes.Contains(debug.Stack(), []byte("serveHere("))
+		<-gate
+		return nil
+	})
 	svc.NonBlocking(1, 2)
 	s := listen(t, "127.0.0.1:0", rpc.NewHandler(nil, svc), &udp.Config{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	c := dial(t, s.Addr(), once)
 	stuck := make(chan error, 2)
-	for range cap(stuck) {
+	for k := range cap(stuck) {
 		go func() { stuck <- rpc.NewClient(c, program, nil).Call(soon(t), 2, nil, nil, nil) }()
-		for s.Stats().Calls == 0 {
-			runtime.Gosched()
+		if here := <-onReader; here != (k == 0) {
+			t.Errorf("Call %d of the procedure runs on the goroutine that reads: %v", k+1, here)
 		}
 		double(t, c)
 	}
@@ -59,9 +66,17 @@ func TestMarkedProcedureThatBlocks(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	waitFor(t, func() bool { return readers() == 1 })
+	double(t, c)
 	if n := strings.Count(log.String(), "blocks although"); n != 1 {
 		t.Errorf("%d warnings, want 1:\n%s", n, log.String())
 	}
+}
+
+// readers returns the number of goroutines that read datagrams of servers.
+func readers() int {
+	b := make([]byte, 1<<20)
+	return bytes.Count(b[:runtime.Stack(b, true)], []byte("udp.(*Server).read("))
 }
 
 // A marked procedure that panics, or exits the goroutine that reads, costs its own Call alone.

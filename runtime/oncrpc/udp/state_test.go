@@ -313,14 +313,14 @@ func TestClientWaitsForOneOfMaxCalls(t *testing.T) {
 	notSent(<-call(second, 2), context.DeadlineExceeded)
 	third := call(t.Context(), 3)
 	time.Sleep(20 * time.Millisecond) // it waits
-	c.end(oncrpc.ErrClosed)           // as Close does first
+	c.down(oncrpc.ErrClosed)
 	notSent(<-third, oncrpc.ErrClosed)
 	cancel()
 	<-first
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) != 0 || len(c.slots) != 0 {
-		t.Errorf("%d Calls and %d slots are left", len(c.calls), len(c.slots))
+	if c.calls.Len() != 0 || c.places != 0 {
+		t.Errorf("%d Calls and %d places are left", c.calls.Len(), c.places)
 	}
 }
 
@@ -358,17 +358,21 @@ func TestReplyMemory(t *testing.T) {
 	}
 	defer c.Close()
 	memory := bytes.Repeat([]byte{'x'}, 100)
-	p := &pending{call: &oncrpc.Call{ReplyBuf: memory[:10]}, done: make(chan error, 1)}
-	p.call.Reply.Items = []xdr.Item{{Data: []byte("of an earlier reply")}}
-	if err := c.begin(1, p); err != nil {
+	made := &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}, ReplyBuf: memory[:10]}
+	made.Reply.Items = []xdr.Item{{Data: []byte("of an earlier reply")}}
+	p, err := c.begin(t.Context(), made, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
 	reply := replyOf(1, 0).Inline
 	c.receive(reply)
-	if got := p.call.Reply; !bytes.Equal(got.Message, reply) || len(got.Items) != 0 || bytes.Count(memory, []byte{'x'}) != 100 {
+	if got := made.Reply; !bytes.Equal(got.Message, reply) || len(got.Items) != 0 || bytes.Count(memory, []byte{'x'}) != 100 {
 		t.Errorf("%+v, and the memory is %q", got, memory)
 	}
-	if err := c.abandon(1, p, ErrIdle); err != nil {
-		t.Errorf("the reply has come: %v", err)
+	c.mu.Lock()
+	c.abandon(p, ErrIdle)
+	c.mu.Unlock()
+	if <-p.done; len(p.done) != 0 || p.err != nil {
+		t.Errorf("the reply has come: %v", p.err)
 	}
 }
