@@ -64,7 +64,7 @@ var mutants = slices.Concat(
 	resultsMutants,
 	v2Mutants,
 	version2Mutants,
-	nfsMutants,
+	nfsMutants, vfsMutants,
 	lockMutants,
 	memoryMutants,
 	rdmadevMutants,

@@ -122,6 +122,14 @@ func (n *node) ReadDir(cookie uint64, f func(vfs.Entry) bool) (eof bool, err err
 	})
 }
 
+// join returns the path of a name in a directory.
+func (n *node) join(name string) (string, error) {
+	if !n.Mode.IsDir() {
+		return "", vfs.ErrNotDir
+	}
+	return path.Join(n.path, name), nil
+}
+
 // Lookup implements vfs.Node.
 func (n *node) Lookup(name string) (vfs.Node, vfs.Attr, error) {
 	switch name {
@@ -140,7 +148,10 @@ func (n *node) Lookup(name string) (vfs.Node, vfs.Attr, error) {
 
 // Create implements vfs.Node.
 func (n *node) Create(name string, what vfs.New) (vfs.Node, vfs.Attr, error) {
-	p := path.Join(n.path, name)
+	p, err := n.join(name)
+	if err != nil {
+		return nil, vfs.Attr{}, err
+	}
 	if err := n.fs.create(p, what); err != nil {
 		return nil, vfs.Attr{}, err
 	}
@@ -169,7 +180,11 @@ func (l *FS) create(p string, what vfs.New) error {
 
 // Link implements vfs.Node.
 func (n *node) Link(dir vfs.Node, name string) error {
-	return n.fs.root.Link(n.path, path.Join(dir.(*node).path, name))
+	p, err := dir.(*node).join(name)
+	if err != nil {
+		return err
+	}
+	return n.fs.root.Link(n.path, p)
 }
 
 // Remove implements vfs.Node.
@@ -204,6 +219,9 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 		if err := n.fs.makeWay(o, target); err != nil {
 			return err
 		}
+	}
+	if _, err := dir.ID(); err != nil { // the table leads from the new name to the root
+		return err
 	}
 	if err := n.fs.root.Rename(o.path, path.Join(dir.path, newName)); err != nil {
 		return err

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
-	"path"
 	"syscall"
 	"time"
 
@@ -60,9 +59,12 @@ func (l *FS) confirm(path string, gen uint64, st *stat) bool {
 // systems count in ticks of milliseconds, some in seconds.
 func settled(change, now time.Time) bool { return change.Unix()+1 < now.Unix() }
 
-// child finds an object in a directory.
+// child finds an object in a directory. It never goes through a symbolic link.
 func (l *FS) child(dir *node, name string) (*node, error) {
-	p := path.Join(dir.path, name)
+	p, err := dir.join(name)
+	if err != nil {
+		return nil, err
+	}
 	st, err := l.lstat(p)
 	if err == nil && st.dev != l.dev {
 		err = fs.ErrPermission // another file system is mounted there

@@ -300,102 +300,105 @@ func pattern(seed byte, n int) []byte {
 // A tree is made, listed, read, renamed and removed over each carrier, as the basic tests of
 // Connectathon do (RFC 1813 §3.3).
 func TestTree(t *testing.T) {
-	overAll(t, nfsd.Config{}, func(t *testing.T, e *export, c *client) {
-		var dirs []nfs3.Handle
-		for _, name := range []string{"a", "b"} {
-			dir, code := c.mkdir(t, c.root, name)
-			want(t, "MKDIR", code, nfs3.StatusOK)
-			dirs = append(dirs, dir)
-			for _, name := range []string{"x", "y", "z"} {
-				f, code := c.create(t, dir, name)
-				want(t, "CREATE", code, nfs3.StatusOK)
-				data := pattern(name[0], 300_000)
-				res := c.write(t, f, 0, data, nfs3.StableHowFileSync)
-				if want(t, "WRITE", res.Status, nfs3.StatusOK); int(res.OK.Count) != len(data) || res.OK.Committed != nfs3.StableHowFileSync {
-					t.Errorf("wrote %d, %v", res.OK.Count, res.OK.Committed)
-				}
-				got := c.read(t, f, 0, 1<<20)
-				if want(t, "READ", got.Status, nfs3.StatusOK); !bytes.Equal(got.OK.Data, data) || !got.OK.EOF {
-					t.Errorf("read %d bytes, %v", len(got.OK.Data), got.OK.EOF)
-				}
-			}
-		}
-		a, b := dirs[0], dirs[1]
-		_, code := c.mkdir(t, c.root, "a")
-		want(t, "MKDIR of a name that exists", code, nfs3.StatusExist)
-		want(t, "RMDIR of a directory with files", c.rmdir(t, c.root, "a"), nfs3.StatusNotempty)
-		want(t, "REMOVE of a directory", c.remove(t, c.root, "a"), nfs3.StatusIsdir)
-		want(t, "RMDIR of a file", c.rmdir(t, a, "x"), nfs3.StatusNotdir)
-		want(t, "REMOVE of a name that does not exist", c.remove(t, a, "w"), nfs3.StatusNoent)
+	overAll(t, nfsd.Config{}, func(t *testing.T, _ *export, c *client) { useTree(t, c) })
+}
 
-		x, _ := c.lookup(t, a, "x")
-		want(t, "RENAME", c.rename(t, a, "x", b, "moved"), nfs3.StatusOK)
-		_, code = c.lookup(t, a, "x")
-		want(t, "LOOKUP of the old name", code, nfs3.StatusNoent)
-		moved, _ := c.lookup(t, b, "moved")
-		if !bytes.Equal(moved.Data, x.Data) {
-			t.Error("the handle changed with the name")
-		}
-		want(t, "RENAME onto a file", c.rename(t, b, "y", b, "z"), nfs3.StatusOK)
-		want(t, "RENAME of a directory onto a file", c.rename(t, c.root, "a", b, "z"), nfs3.StatusNotdir)
-		want(t, "RENAME of a directory into itself", c.rename(t, c.root, "a", a, "below"), nfs3.StatusInval)
-		for _, name := range []string{"dir", "full", "empty"} {
-			_, code := c.mkdir(t, c.root, name)
-			want(t, "MKDIR", code, nfs3.StatusOK)
-		}
-		full, _ := c.lookup(t, c.root, "full")
-		empty, _ := c.lookup(t, c.root, "empty")
-		_, code = c.mkdir(t, full, "sub")
+func useTree(t *testing.T, c *client) {
+	t.Helper()
+	var dirs []nfs3.Handle
+	for _, name := range []string{"a", "b"} {
+		dir, code := c.mkdir(t, c.root, name)
 		want(t, "MKDIR", code, nfs3.StatusOK)
-		want(t, "RENAME of a directory onto one with names", c.rename(t, c.root, "dir", c.root, "full"), nfs3.StatusExist)
-		want(t, "RENAME of a directory onto one in itself", c.rename(t, c.root, "full", full, "sub"), nfs3.StatusInval)
-		_, code = c.lookup(t, full, "sub")
-		want(t, "LOOKUP of the latter", code, nfs3.StatusOK)
-		want(t, "RENAME of a directory onto an empty one", c.rename(t, c.root, "full", c.root, "empty"), nfs3.StatusOK)
-		_, code = c.attr(t, empty)
-		want(t, "GETATTR of the directory that was replaced", code, nfs3.StatusStale)
-		_, code = c.lookup(t, full, "sub")
-		want(t, "LOOKUP below the renamed one", code, nfs3.StatusOK)
-		want(t, "RMDIR", c.rmdir(t, full, "sub"), nfs3.StatusOK)
-		want(t, "RMDIR", c.rmdir(t, c.root, "empty"), nfs3.StatusOK)
-		want(t, "RMDIR", c.rmdir(t, c.root, "dir"), nfs3.StatusOK)
-
-		link, err := c.Link(context.Background(), &nfs3.LinkArgs{File: x, Link: c.at(a, "link")})
-		check(t, err)
-		if want(t, "LINK", link.Status, nfs3.StatusOK); link.OK.FileAttributes.Attributes.Nlink != 2 {
-			t.Errorf("the link count is %d", link.OK.FileAttributes.Attributes.Nlink)
-		}
-		sym, code := c.symlink(t, a, "sym", "../b/moved")
-		want(t, "SYMLINK", code, nfs3.StatusOK)
-		to, err := c.ReadLink(context.Background(), &nfs3.ReadLinkArgs{SymLink: sym})
-		check(t, err)
-		if want(t, "READLINK", to.Status, nfs3.StatusOK); string(to.OK.Path) != "../b/moved" {
-			t.Errorf("the link leads to %q", to.OK.Path)
-		}
-		if a := to.OK.Attributes; !a.AttributesFollow || a.Attributes.Type != nfs3.FileTypeLnk {
-			t.Errorf("the attributes of the link are %+v", a)
-		}
-		want(t, "READ of a link", c.read(t, sym, 0, 10).Status, nfs3.StatusInval)
-		want(t, "READ of a directory", c.read(t, a, 0, 10).Status, nfs3.StatusIsdir)
-
-		for _, plus := range []bool{false, true} {
-			if got := c.list(t, a, plus, 8192, nil); len(got) != 2+4 { // y z link sym
-				t.Errorf("the directory has %q", got)
+		dirs = append(dirs, dir)
+		for _, name := range []string{"x", "y", "z"} {
+			f, code := c.create(t, dir, name)
+			want(t, "CREATE", code, nfs3.StatusOK)
+			data := pattern(name[0], 300_000)
+			res := c.write(t, f, 0, data, nfs3.StableHowFileSync)
+			if want(t, "WRITE", res.Status, nfs3.StatusOK); int(res.OK.Count) != len(data) || res.OK.Committed != nfs3.StableHowFileSync {
+				t.Errorf("wrote %d, %v", res.OK.Count, res.OK.Committed)
+			}
+			got := c.read(t, f, 0, 1<<20)
+			if want(t, "READ", got.Status, nfs3.StatusOK); !bytes.Equal(got.OK.Data, data) || !got.OK.EOF {
+				t.Errorf("read %d bytes, %v", len(got.OK.Data), got.OK.EOF)
 			}
 		}
-		for _, name := range []string{"y", "z", "link", "sym"} {
-			want(t, "REMOVE", c.remove(t, a, name), nfs3.StatusOK)
+	}
+	a, b := dirs[0], dirs[1]
+	_, code := c.mkdir(t, c.root, "a")
+	want(t, "MKDIR of a name that exists", code, nfs3.StatusExist)
+	want(t, "RMDIR of a directory with files", c.rmdir(t, c.root, "a"), nfs3.StatusNotempty)
+	want(t, "REMOVE of a directory", c.remove(t, c.root, "a"), nfs3.StatusIsdir)
+	want(t, "RMDIR of a file", c.rmdir(t, a, "x"), nfs3.StatusNotdir)
+	want(t, "REMOVE of a name that does not exist", c.remove(t, a, "w"), nfs3.StatusNoent)
+
+	x, _ := c.lookup(t, a, "x")
+	want(t, "RENAME", c.rename(t, a, "x", b, "moved"), nfs3.StatusOK)
+	_, code = c.lookup(t, a, "x")
+	want(t, "LOOKUP of the old name", code, nfs3.StatusNoent)
+	moved, _ := c.lookup(t, b, "moved")
+	if !bytes.Equal(moved.Data, x.Data) {
+		t.Error("the handle changed with the name")
+	}
+	want(t, "RENAME onto a file", c.rename(t, b, "y", b, "z"), nfs3.StatusOK)
+	want(t, "RENAME of a directory onto a file", c.rename(t, c.root, "a", b, "z"), nfs3.StatusNotdir)
+	want(t, "RENAME of a directory into itself", c.rename(t, c.root, "a", a, "below"), nfs3.StatusInval)
+	for _, name := range []string{"dir", "full", "empty"} {
+		_, code := c.mkdir(t, c.root, name)
+		want(t, "MKDIR", code, nfs3.StatusOK)
+	}
+	full, _ := c.lookup(t, c.root, "full")
+	empty, _ := c.lookup(t, c.root, "empty")
+	_, code = c.mkdir(t, full, "sub")
+	want(t, "MKDIR", code, nfs3.StatusOK)
+	want(t, "RENAME of a directory onto one with names", c.rename(t, c.root, "dir", c.root, "full"), nfs3.StatusExist)
+	want(t, "RENAME of a directory onto one in itself", c.rename(t, c.root, "full", full, "sub"), nfs3.StatusInval)
+	_, code = c.lookup(t, full, "sub")
+	want(t, "LOOKUP of the latter", code, nfs3.StatusOK)
+	want(t, "RENAME of a directory onto an empty one", c.rename(t, c.root, "full", c.root, "empty"), nfs3.StatusOK)
+	_, code = c.attr(t, empty)
+	want(t, "GETATTR of the directory that was replaced", code, nfs3.StatusStale)
+	_, code = c.lookup(t, full, "sub")
+	want(t, "LOOKUP below the renamed one", code, nfs3.StatusOK)
+	want(t, "RMDIR", c.rmdir(t, full, "sub"), nfs3.StatusOK)
+	want(t, "RMDIR", c.rmdir(t, c.root, "empty"), nfs3.StatusOK)
+	want(t, "RMDIR", c.rmdir(t, c.root, "dir"), nfs3.StatusOK)
+
+	link, err := c.Link(context.Background(), &nfs3.LinkArgs{File: x, Link: c.at(a, "link")})
+	check(t, err)
+	if want(t, "LINK", link.Status, nfs3.StatusOK); link.OK.FileAttributes.Attributes.Nlink != 2 {
+		t.Errorf("the link count is %d", link.OK.FileAttributes.Attributes.Nlink)
+	}
+	sym, code := c.symlink(t, a, "sym", "../b/moved")
+	want(t, "SYMLINK", code, nfs3.StatusOK)
+	to, err := c.ReadLink(context.Background(), &nfs3.ReadLinkArgs{SymLink: sym})
+	check(t, err)
+	if want(t, "READLINK", to.Status, nfs3.StatusOK); string(to.OK.Path) != "../b/moved" {
+		t.Errorf("the link leads to %q", to.OK.Path)
+	}
+	if a := to.OK.Attributes; !a.AttributesFollow || a.Attributes.Type != nfs3.FileTypeLnk {
+		t.Errorf("the attributes of the link are %+v", a)
+	}
+	want(t, "READ of a link", c.read(t, sym, 0, 10).Status, nfs3.StatusInval)
+	want(t, "READ of a directory", c.read(t, a, 0, 10).Status, nfs3.StatusIsdir)
+
+	for _, plus := range []bool{false, true} {
+		if got := c.list(t, a, plus, 8192, nil); len(got) != 2+4 { // y z link sym
+			t.Errorf("the directory has %q", got)
 		}
-		want(t, "RMDIR", c.rmdir(t, c.root, "a"), nfs3.StatusOK)
-		_, code = c.attr(t, a)
-		want(t, "GETATTR of a directory that was removed", code, nfs3.StatusStale)
-		info, err := c.FSInfo(context.Background(), &nfs3.FSInfoArgs{FSRoot: c.root})
-		check(t, err)
-		space, err2 := c.FSStat(context.Background(), &nfs3.FSStatArgs{FSRoot: c.root})
-		conf, err3 := c.PathConf(context.Background(), &nfs3.PathConfArgs{Object: c.root})
-		check(t, errors.Join(err2, err3))
-		if info.OK.Rtmax == 0 || space.OK.Tbytes == 0 || space.OK.Tbytes < space.OK.Abytes || conf.OK.NameMax != 255 {
-			t.Errorf("%v %v %v", info, space, conf)
-		}
-	})
+	}
+	for _, name := range []string{"y", "z", "link", "sym"} {
+		want(t, "REMOVE", c.remove(t, a, name), nfs3.StatusOK)
+	}
+	want(t, "RMDIR", c.rmdir(t, c.root, "a"), nfs3.StatusOK)
+	_, code = c.attr(t, a)
+	want(t, "GETATTR of a directory that was removed", code, nfs3.StatusStale)
+	info, err := c.FSInfo(context.Background(), &nfs3.FSInfoArgs{FSRoot: c.root})
+	check(t, err)
+	space, err2 := c.FSStat(context.Background(), &nfs3.FSStatArgs{FSRoot: c.root})
+	conf, err3 := c.PathConf(context.Background(), &nfs3.PathConfArgs{Object: c.root})
+	check(t, errors.Join(err2, err3))
+	if info.OK.Rtmax == 0 || space.OK.Tbytes == 0 || space.OK.Tbytes < space.OK.Abytes || conf.OK.NameMax != 255 {
+		t.Errorf("%v %v %v", info, space, conf)
+	}
 }

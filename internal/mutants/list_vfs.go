@@ -1,0 +1,30 @@
+package main
+
+var (
+	memfsTests = []string{"nfs/memfs"}
+	iofsTests  = []string{"nfs/iofs"}
+)
+
+// vfsMutants are in file systems that nfsd serves.
+var vfsMutants = []mutant{
+	{"an ID of another memory leads to a file", "nfs/memfs/memfs.go", "\tif i == nil || binary.BigEndian.Uint64(id[8:]) != m.instance {", "\tif i == nil {", memfsTests},
+	{"memory has no limit", "nfs/memfs/memfs.go", "\tif n > m.size-m.used {", "\tif false {", []string{"nfs/nfsd"}},
+	{"removed data keeps its memory", "nfs/memfs/memfs.go", "\tif i.opens == 0 && i.attr.Links == 0 {", "\tif false {", []string{"nfs/nfsd"}},
+	{"an open file loses its data when it is removed", "nfs/memfs/memfs.go", "\tif i.opens == 0 && i.attr.Links == 0 {", "\tif i.attr.Links == 0 {", memfsTests},
+	{"a removed entry is listed", "nfs/memfs/directory.go", "\t\tif d.order[i].inode != nil {", "\t\tif d.order[i].name != \"\" {", memfsTests},
+	{"a cookie is used again", "nfs/memfs/directory.go", "\td.last = max(d.last, parentCookie) + 1", "\td.last = uint64(len(d.byName)) + parentCookie + 1", memfsTests},
+	{"a hole has former data", "nfs/memfs/data.go", "\t\tclear(p[n:part])", "", memfsTests},
+	{"a file that was cut keeps a page", "nfs/memfs/data.go", "\t\t\td.pages[number] = bytes.Clone(page[:keep])", "", memfsTests},
+	{"a directory moves below itself", "nfs/memfs/change.go", "\t\t\tif up == e.inode {", "\t\t\tif false {", memfsTests},
+	{"a directory with names is replaced", "nfs/memfs/change.go", "\tcase over.dir != nil && len(over.dir.byName) > 0:", "\tcase false:", memfsTests},
+	{"the parent of a directory that moved is the former one", "nfs/memfs/change.go", "\t\ti.dir.parent = n.i", "", memfsTests},
+	{"two names of one file become one", "nfs/memfs/change.go", "\tcase over.inode == e.inode:\n\t\treturn nil", "", memfsTests},
+	{"the data of a file is kept without a limit", "nfs/iofs/iofs.go", "\tfor c.bytes > c.most {", "\tfor false {", iofsTests},
+	{"a file larger than the cache is read from its beginning alone", "nfs/iofs/node.go", "io.CopyN(io.Discard, f, off)", "io.CopyN(io.Discard, f, 0)", iofsTests},
+	{"a long name is served", "nfs/iofs/iofs.go", "\t\tif name := path.Base(p); len(name) > vfs.MaxName {", "\t\tif name := path.Base(p); len(name) > 1<<20 {", iofsTests},
+	{"a file system without changes is taken for another", "nfs/nfsd/server.go", "\tcfg.ReadOnly = cfg.ReadOnly || info.ReadOnly", "", []string{"nfs/nfsd"}},
+	{"a directory of the system goes through links", "nfs/localfs/node.go", "\tif !n.Mode.IsDir() {\n\t\treturn \"\", vfs.ErrNotDir\n\t}", "", []string{"nfs/localfs"}},
+	{"a new name is below a directory without an ID", "nfs/localfs/node.go", "\tif _, err := dir.ID(); err != nil { // the table leads from the new name to the root\n\t\treturn err\n\t}", "", []string{"nfs/localfs"}},
+	{"a name has an ID, its directory none", "nfs/localfs/node.go", "\tif _, err := n.dir.ID(); err != nil { // the table leads from the name to the root\n\t\treturn vfs.ID{}, err\n\t}", "", []string{"nfs/localfs"}},
+	{"a stale file is NFS3ERR_IO", "nfs/nfsd/status.go", "\t{vfs.ErrStale, nfs3.StatusStale},", "", []string{"nfs/nfsd"}},
+}
