@@ -13,14 +13,14 @@ import (
 // order with MaxReply. With Interceptors none is. Handlers that pass Requests on ask the next one.
 // Package gss does not for procedure 0, which makes contexts.
 func TestHandlerKnowsMarkedProcedures(t *testing.T) {
-	nothing := func(*rpc.Request, *oncrpc.Void, *oncrpc.Void) error { return nil }
+	nothing := func(*rpc.Request, *oncrpc.Void, *oncrpc.Uint32) error { return nil }
 	newService := func(number uint32) *rpc.Service {
 		svc := rpc.NewService(oncrpc.Program{Number: number, Version: 3})
 		for _, proc := range []uint32{1, 2, 3, 1000, 1001} {
 			rpc.Handle(svc, proc, nothing)
 		}
 		svc.NonBlocking(1, 1000)
-		svc.MaxReply(0, 1, 2, 1000, 1001)
+		svc.MaxReply(0, 1, 2, 1000, 1001) // lowers their bounds
 		svc.NonBlocking(2, 1001)
 		return svc
 	}
