@@ -61,7 +61,7 @@ var mutants = slices.Concat(
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants,
-	resultsMutants,
+	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,
 	nfsMutants, vfsMutants,

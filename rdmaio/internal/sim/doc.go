@@ -61,13 +61,13 @@
 // on other sizes of Receives. The memory for a long reply may come from the product's pool when the
 // server first writes (internal/mrpool). Registrations may fail.
 //
-// These parts of the product do not run here: the goroutines of the driver, a caller that reads
-// from the stream itself (rdmaio/lone.go), and reconnect.Pool, which drives the machine. They stay
-// outside until Calls are asynchronous. Neither do host authentication, a Call whose shape the peer
-// has refused (rdmaio/resend.go) and the memory of versions. The tests of these packages cover
-// them. Two limits of TCP are in goroutines that read sockets: the number of Calls taken while the
-// server calls back, which package internal/pairs tests, and the length of a record
-// (runtime/oncrpc/tcp).
+// These parts of the product do not run here: the goroutines of the driver, Calls that are
+// submitted, a caller that reads from the stream itself (rdmaio/lone.go), and a Call whose shape
+// the peer has refused (rdmaio/resend.go). They run in rdmaio/internal/test/simulation, with whole
+// connections. Neither do reconnect.Pool, which drives the machine, host authentication and the
+// memory of versions. The tests of these packages cover them. Two limits of TCP are in goroutines
+// that read sockets: the number of Calls taken while the server calls back, which package
+// internal/pairs tests, and the length of a record (runtime/oncrpc/tcp).
 //
 // Package rdmaio/internal/test/histories checks executions over every carrier, with goroutines and
 // sockets.

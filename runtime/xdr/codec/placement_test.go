@@ -97,7 +97,13 @@ func TestInlineResultsGoToTheirMemory(t *testing.T) {
 				if len(got) == 0 {
 					continue
 				}
-				placed := tt.item >= 0 && tt.item < len(memory) && &got[0] == &memory[tt.item][:1][0]
+				placed := false
+				for _, m := range memory {
+					placed = placed || &got[0] == &m[:1][0]
+				}
+				if placed && (tt.item < 0 || &got[0] != &memory[tt.item][:1][0]) {
+					t.Errorf("memory of %v: value %d is in memory for another", sizes, i)
+				}
 				if want := i != 1 && tt.item >= 0 && tt.item < len(memory) && len(memory[tt.item]) >= len(tt.want); placed != want || placed && cap(got) != len(got) {
 					t.Errorf("memory of %v: value %d is in its memory: %v, of capacity %d", sizes, i, placed, cap(got))
 				}

@@ -45,15 +45,20 @@ func (h *histories) ServeRPC(r *oncrpc.Request) {
 	r.Reply(oncrpc.Message{Inline: binary.BigEndian.AppendUint64(reply, result)}, nil)
 }
 
-// run makes Calls from several callers at a time, each of them so many. The seed decides how long
-// their handlers take, and which callers give up early. A Call that has no reply after limit is
-// given up in any case.
+// run makes Calls from several callers at a time, each of them so many. Every second caller
+// submits its Calls, each from the done function of the one before (oncrpc.Submit). The seed
+// decides how long their handlers take, and which callers give up early. A Call that has no reply
+// after limit is given up in any case.
 func (h *histories) run(t *testing.T, c oncrpc.Carrier, seed uint64, callers, each int, limit time.Duration) {
 	t.Helper()
 	var all sync.WaitGroup
 	for n := range callers {
 		all.Go(func() {
 			rng := rand.New(rand.NewPCG(seed, uint64(n)))
+			if n%2 == 1 {
+				h.submit(t, c, rng, each, limit)
+				return
+			}
 			for range each {
 				h.call(t, c, rng, limit)
 			}
@@ -64,6 +69,38 @@ func (h *histories) run(t *testing.T, c oncrpc.Carrier, seed uint64, callers, ea
 
 // call makes one Call.
 func (h *histories) call(t *testing.T, c oncrpc.Carrier, rng *rand.Rand, limit time.Duration) {
+	id, call, limit := h.begin(c, rng, limit)
+	ctx, stop := context.WithTimeout(context.Background(), limit)
+	defer stop()
+	reply, err := c.Call(ctx, call)
+	h.ended(t, id, reply, err)
+}
+
+// submit submits n Calls, one after the other, and waits for the last.
+func (h *histories) submit(t *testing.T, c oncrpc.Carrier, rng *rand.Rand, n int, limit time.Duration) {
+	over := make(chan struct{})
+	var next func()
+	next = func() {
+		if n--; n < 0 {
+			close(over)
+			return
+		}
+		id, call, limit := h.begin(c, rng, limit)
+		call.Deadline = time.Now().Add(limit)
+		if err := oncrpc.Submit(context.Background(), c, call, func(reply *oncrpc.Reply, err error) {
+			h.ended(t, id, reply, err)
+			next()
+		}); err != nil {
+			h.ended(t, id, nil, err)
+			next()
+		}
+	}
+	next()
+	<-over
+}
+
+// begin returns the number of the next Call, and how long it may take.
+func (h *histories) begin(c oncrpc.Carrier, rng *rand.Rand, limit time.Duration) (uint64, *oncrpc.Call, time.Duration) {
 	id, takes := h.calls.Add(1), time.Duration(0)
 	if rng.IntN(4) == 0 {
 		takes = time.Duration(rng.IntN(int(10 * time.Millisecond)))
@@ -71,13 +108,15 @@ func (h *histories) call(t *testing.T, c oncrpc.Carrier, rng *rand.Rand, limit t
 	if rng.IntN(16) == 0 {
 		limit = time.Duration(1 + rng.IntN(int(20*time.Millisecond)))
 	}
-	ctx, stop := context.WithTimeout(context.Background(), limit)
-	defer stop()
 	b, _ := oncrpc.NewCall(c.XID(), 400000, 1, 1, oncrpc.None()).AppendBinary(nil)
 	b = binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(b, id), uint64(takes))
 	call := &oncrpc.Call{Message: oncrpc.Message{Inline: b}, MaxReply: -1}
 	h.log.Called(id, fmt.Sprintf("the client, with XID %#x,", call.XID()))
-	reply, err := c.Call(ctx, call)
+	return id, call, limit
+}
+
+// ended records the end of a Call.
+func (h *histories) ended(t *testing.T, id uint64, reply *oncrpc.Reply, err error) {
 	if err != nil {
 		how := history.NotSent
 		var ce *oncrpc.CallError
