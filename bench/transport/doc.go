@@ -15,6 +15,8 @@
 //     Submit.
 //   - go-nfs-client: the RPC client of github.com/willscott/go-nfs-client. It calls the server of
 //     oncrpc/tcp.
+//   - libtirpc: rpcgen and libtirpc over TCP, both ends in C, one call at a time. It has a
+//     row where rpcgen, gcc and libtirpc's headers are installed.
 //   - rdmatcp: rdmaio over providers/rdmatcp, with an inline handler and hand-written RPC headers
 //     of 40 and 24 bytes. "stubs" is the same with headers of runtime/oncrpc and generated code on
 //     both sides.

@@ -38,6 +38,7 @@ const (
 	NetRPC        = "net/rpc"
 	GRPC          = "grpc"
 	GoNFS         = "go-nfs-client"
+	Tirpc         = "libtirpc"
 	Copy          = "copy"
 )
 
@@ -112,6 +113,9 @@ type watched struct {
 	here  bool  // both ends run in this process
 	least int   // calls of a run: fewer would not be in flight at a time
 
+	// outside returns what the last run used, if both ends run in other processes.
+	outside func() process.Usage
+
 	notes []note // one a run
 }
 
@@ -126,7 +130,7 @@ type note struct {
 
 // Compare measures everything in the same rounds.
 func Compare(o Options) ([]Result, error) {
-	return compare(o, (*suite).openTCP, (*suite).openPeers, (*suite).openONCRPC, (*suite).openNetworked, (*suite).openMem)
+	return compare(o, (*suite).openTCP, (*suite).openPeers, (*suite).openONCRPC, (*suite).openTirpc, (*suite).openNetworked, (*suite).openMem)
 }
 
 // compare measures what the functions open, in the same rounds.
@@ -174,6 +178,9 @@ func (w *watched) noted(srv *process.Server) bench.Run {
 		took, used, err := process.Watch(srv, w.run, n)
 		if err != nil {
 			return 0, err
+		}
+		if w.outside != nil {
+			used = w.outside()
 		}
 		x := note{used: used, n: n}
 		if w.load != nil {

@@ -61,6 +61,11 @@ func targets(r *transport.Result, at finder) (all []target.Target) {
 		latency(transport.Copy, verbs.Write, 1.5) // a second copy would make it 2
 	case (r.Name == transport.Stubs || r.Name == transport.TCPStubs) && r.Shape.Depth == 1:
 		add(target.AtMost("objects", r.Mallocs, 4))
+		if r.Name == transport.TCPStubs {
+			processor(transport.Tirpc, verbs.Call, 1.5)
+		} else {
+			processor(transport.Tirpc, verbs.Call, 2)
+		}
 	case r.Name == transport.TCPStubs && r.Shape.Depth == 32:
 		speed(verbs.Framed, verbs.Call, 0.40)
 		speed(transport.GoNFS, verbs.Call, 3.5)
