@@ -1,6 +1,6 @@
-// Command nfsserve serves a directory by NFS version 3, over TCP and over RDMA at once. MOUNT, the
-// lock manager, which refuses locks, and the port mapper are served over TCP and UDP.
-// docs/nfs-server.md explains it; package nfsd lists what it leaves out.
+// Command nfsserve serves a directory, a zip file or memory by NFS version 3, over TCP and over
+// RDMA at once. MOUNT, the lock manager, which refuses locks, and the port mapper are served over
+// TCP and UDP. docs/nfs-server.md explains it; package nfsd lists what it leaves out.
 //
 //	go run ./nfs/cmd/nfsserve -state /var/lib/nfs3 /srv/data &
 //	mount -t nfs 127.0.0.1:/export /mnt
@@ -15,7 +15,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"syscall"
 
@@ -34,6 +33,7 @@ import (
 // options are the flags.
 type options struct {
 	tcp, rdma, provider, portmap string
+	files                        string // the flag -fs
 	calls, json                  bool
 	nfsd.Config
 }
@@ -47,6 +47,7 @@ func main() {
 	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask:\nown, at port 111 of the -tcp host; system, the rpcbind that runs\nthere; off; auto, the first of these that works")
 	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
 	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
+	flag.StringVar(&o.files, "fs", "dir", "`kind` of files to serve: dir, the directory DIR; zip, the zip file\nFILE, read-only; mem, files in memory that end with the server")
 	flag.StringVar(&o.State, "state", "", "`directory` for the key and the table of handles;\ndefault DIR.nfs3")
 	flag.StringVar(&o.Export, "export", "/export", "`path` that clients mount")
 	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
@@ -83,29 +84,28 @@ func (o *options) check(args []string) error {
 	switch {
 	case len(args) > 1 && late != nil:
 		return late
-	case len(args) != 1 || args[0] == "":
-		return fmt.Errorf("found %d arguments after the flags, expected DIR", len(args))
 	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
 		return fmt.Errorf("found -portmap %.64q, expected auto, own, system or off", o.portmap)
+	}
+	if err := o.checkFiles(args); err != nil {
+		return err
 	}
 	return provider.Check(o.provider)
 }
 
 // usage prints how the command is used, and its flags.
 func usage() {
-	fmt.Fprintln(flag.CommandLine.Output(), "usage: nfsserve [flags] DIR\n\nserves the directory DIR by NFS version 3; docs/nfs-server.md has examples\n\nflags:")
+	fmt.Fprintln(flag.CommandLine.Output(), "usage: nfsserve [flags] DIR\n       nfsserve [flags] -fs zip FILE\n       nfsserve [flags] -fs mem\n\nserves a directory, a zip file or memory by NFS version 3; docs/nfs-server.md has examples\n\nflags:")
 	flag.PrintDefaults()
 }
 
-// serve serves a directory until ctx is done.
+// serve serves files until ctx is done.
 func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
-	if o.State == "" {
-		dir, err := filepath.Abs(o.Dir)
-		if err != nil {
-			return err
-		}
-		o.State = dir + ".nfs3"
+	name, closeFiles, err := o.openFiles()
+	if err != nil {
+		return err
 	}
+	defer func() { err = errors.Join(err, closeFiles()) }()
 	server, err := nfsd.New(o.Config)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
 		return listening("-tcp", o.tcp, failure)
 	}
-	line := fmt.Sprintf("serving %s as %s: tcp %s", o.Dir, o.Export, byTCP.Addr())
+	line := fmt.Sprintf("serving %s as %s: tcp %s", name, o.Export, byTCP.Addr())
 	if o.rdma != "" {
 		addr, closeRDMA, failure := serveRDMA(ctx, o, handler)
 		if failure != nil {

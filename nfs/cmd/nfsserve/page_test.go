@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 )
 
 const root, page = "../../..", "../../../docs/nfs-server.md"
@@ -148,18 +149,22 @@ func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 		args []string
 		text string
 	}{
-		{options{portmap: "auto", provider: "iwarp"}, nil, "found 0 arguments"},
-		{options{portmap: "auto", provider: "iwarp"}, []string{""}, "expected DIR"},
-		{options{portmap: "auto", provider: "iwarp"}, []string{"a", "b"}, "found 2 arguments"},
-		{options{portmap: "auto", provider: "iwarp"}, []string{"a", "-ro"}, `found the flag "-ro" after an argument: flags come before`},
-		{options{portmap: "on", provider: "iwarp"}, []string{"a"}, `found -portmap "on", expected auto, own, system or off`},
-		{options{portmap: "off", provider: "siw"}, []string{"a"}, `found -provider "siw", expected iwarp or rdmatcp`},
+		{options{files: "dir", portmap: "auto", provider: "iwarp"}, nil, "found 0 arguments"},
+		{options{files: "dir", portmap: "auto", provider: "iwarp"}, []string{""}, "expected DIR"},
+		{options{files: "dir", portmap: "auto", provider: "iwarp"}, []string{"a", "b"}, "found 2 arguments"},
+		{options{files: "dir", portmap: "auto", provider: "iwarp"}, []string{"a", "-ro"}, `found the flag "-ro" after an argument: flags come before`},
+		{options{files: "dir", portmap: "on", provider: "iwarp"}, []string{"a"}, `found -portmap "on", expected auto, own, system or off`},
+		{options{files: "dir", portmap: "off", provider: "siw"}, []string{"a"}, `found -provider "siw", expected iwarp or rdmatcp`},
+		{options{files: "tar", portmap: "auto", provider: "iwarp"}, []string{"a"}, `found -fs "tar", expected dir, zip or mem`},
+		{options{files: "zip", portmap: "auto", provider: "iwarp"}, nil, "expected FILE"},
+		{options{files: "mem", portmap: "auto", provider: "iwarp"}, []string{"a"}, "expected none with -fs mem"},
+		{options{files: "zip", portmap: "auto", provider: "iwarp", Config: nfsd.Config{State: "s"}}, []string{"a"}, "found -state with -fs zip"},
 	} {
 		if err := tt.o.check(tt.args); err == nil || !strings.Contains(err.Error(), tt.text) {
 			t.Errorf("%+v: %v, expected %q", tt.o, err, tt.text)
 		}
 	}
-	if err := (&options{portmap: "system", provider: "rdmatcp"}).check([]string{"dir"}); err != nil {
+	if err := (&options{files: "dir", portmap: "system", provider: "rdmatcp"}).check([]string{"dir"}); err != nil {
 		t.Error(err)
 	}
 }
