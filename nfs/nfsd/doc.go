@@ -4,8 +4,6 @@
 //
 // It is an example, written to be read. It leaves out:
 //
-//   - locks: NLM is answered, and refuses each lock with ENOLCK. Mount with nolock to lock files
-//     between programs of one client;
 //   - access control lists: only the mode bits count;
 //   - its own quotas: the file system's quotas apply to the server's user;
 //   - Kerberos: AUTH_SYS proves nothing, so any host that can connect can claim any user but root.
@@ -31,6 +29,12 @@
 // The server checks the mode bits itself. Calls of user 0 act as Config.AnonUID, unless
 // Config.AllowRoot is set. If a directory is served by another user than root, the server cannot
 // give files to others: all callers act as this user.
+//
+// # Locks
+//
+// Clients lock files by NLM version 4. The locks are in memory. The state directory has the clients
+// that hold some: after a restart they reclaim their locks, while new ones wait for the time
+// Config.LockGrace. Shares, which DOS has, are refused. ADR 0204 has the limits.
 //
 // # Data that must not be lost
 //

@@ -8,10 +8,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// lockServer implements nlm4rpc.Server (RFC 1813 §6) without locks. It refuses each lock, so that
-// a program on a client fails with ENOLCK at once. Without the service, a Linux client keeps asking
-// for it, and a program that locks a file cannot be stopped. The server keeps nothing of these
-// calls.
+// lockServer implements nlm4rpc.Server (RFC 1813 §6) without locks, for Config.NoLocks. It refuses
+// each lock, so that a program on a client fails with ENOLCK at once. Without the service, a Linux
+// client keeps asking for it, and a program that locks a file cannot be stopped. The server keeps
+// nothing of these calls.
 type lockServer struct{}
 
 var _ nlm4rpc.Server = lockServer{}

@@ -109,13 +109,13 @@ var lockCalls = []lockCall{
 // NLM4_DENIED_NOLOCKS, which clients give to their programs as ENOLCK, and calls that release a
 // lock succeed. The result has the cookie of the call (RFC 1813 §6).
 func TestLocksAreRefusedAtOnce(t *testing.T) {
-	overAll(t, nfsd.Config{Async: true}, func(t *testing.T, e *export, c *client) {
+	overAll(t, nfsd.Config{Async: true, NoLocks: true}, func(t *testing.T, e *export, c *client) {
 		file, code := c.create(t, c.root, "file")
 		want(t, "CREATE", code, nfs3.StatusOK)
 		locks(t, nlm4rpc.NewClient(c.carrier, nil), file.Data)
 	})
 	t.Run("udp", func(t *testing.T) {
-		e := newExport(t, nfsd.Config{Async: true})
+		e := newExport(t, nfsd.Config{Async: true, NoLocks: true})
 		server, err := udp.Listen(t.Context(), "127.0.0.1:0", e.server.UDPHandler(), nil)
 		check(t, err)
 		t.Cleanup(func() { check(t, server.Close()) })
@@ -149,7 +149,7 @@ func locks(t *testing.T, c *nlm4rpc.Client, fh []byte) {
 
 // Arguments beyond the protocol's limits are refused, and the service still answers.
 func TestLongLockArguments(t *testing.T) {
-	e := newExport(t, nfsd.Config{Async: true})
+	e := newExport(t, nfsd.Config{Async: true, NoLocks: true})
 	conn := mem.New(e.server.Handler(), nil)
 	t.Cleanup(func() { check(t, conn.Close()) })
 	c := nlm4rpc.NewClient(conn, nil)
@@ -179,7 +179,7 @@ func TestLongLockArguments(t *testing.T) {
 // A server has the limits of its carrier for the lock manager, too: a Call with too many
 // bytes is refused, and its connection and others stay up.
 func TestLockServiceObeysCarrierLimits(t *testing.T) {
-	e := newExport(t, nfsd.Config{Async: true})
+	e := newExport(t, nfsd.Config{Async: true, NoLocks: true})
 	server, err := tcp.Listen(t.Context(), "127.0.0.1:0", e.server.Handler(), &tcp.Config{MaxRecord: 8 << 10})
 	check(t, err)
 	t.Cleanup(func() { check(t, server.Close()) })

@@ -2,13 +2,15 @@ package nfsd
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3/nfs3rpc"
-	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4/nlm4rpc"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
 	"github.com/rpcrdma/rpcrdma/nfs/localfs"
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -59,8 +61,17 @@ type Config struct {
 	// listed once.
 	StrictCookies bool
 
+	// NoLocks refuses each lock at once: programs on a client get ENOLCK. By default locks are kept
+	// in memory, and clients that had some before a restart reclaim them.
+	NoLocks bool
+
+	// LockGrace is the time after a restart for which only locks that clients had before are
+	// granted. If zero, the default is 45 s.
+	LockGrace time.Duration
+
 	// Logger receives an error when the table of handles cannot be written, because the disk of
-	// State is full, and a line when it can be again. If nil, the default is slog.Default.
+	// State is full, and a line when it can be again, and warnings about locks. If nil, the default
+	// is slog.Default.
 	Logger *slog.Logger
 }
 
@@ -74,6 +85,7 @@ type Server struct {
 	stored  storage
 	buffers buffers
 	mounts  mounts
+	locks   *nlm.Server // nil with Config.NoLocks
 }
 
 var _ nfs3rpc.Server = (*Server)(nil)
@@ -107,28 +119,38 @@ func New(cfg Config) (*Server, error) {
 	s.tree.fs, s.tree.handles.key = cfg.FS, cfg.Key
 	s.stored.async, s.stored.sync = cfg.Async, vfs.File.Sync
 	s.stored.newVerf()
+	if err := s.openLocks(); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
 }
 
-// Close closes the files of the Server. The caller closes Config.FS, if that was set. No call may
-// be in progress.
+// Close closes the files of the Server, and notes which clients have locks. The caller closes
+// Config.FS, if that was set. No call may be in progress.
 func (s *Server) Close() error {
-	if s.own == nil {
-		return nil
+	var errs []error
+	if s.locks != nil {
+		errs = append(errs, s.locks.Close())
 	}
-	return s.own.Close()
+	if s.own != nil {
+		errs = append(errs, s.own.Close())
+	}
+	return errors.Join(errs...)
 }
 
-// Handler returns the handler of NFS, MOUNT and NLM, for one or several carriers. A call that a
-// client sends again is not executed again, even if it comes on another connection or carrier.
+// Handler returns the handler of NFS, MOUNT and NLM, with the notifications of clients that have
+// started again, for one or several carriers. A call that a client sends again is not executed
+// again, even if it comes on another connection or carrier. The first call of Handler or UDPHandler
+// starts the grace period of locks.
 func (s *Server) Handler() oncrpc.Handler {
 	files := nfs3rpc.NewService(s)
 	files.MaxReply(maxReply)
-	return replycache.New(rpc.NewHandler(nil, files, mount3rpc.NewService(mountServer{s}), nlm4rpc.NewService(lockServer{})), nil)
+	services := append(s.lockServices(), files, mount3rpc.NewService(mountServer{s}))
+	return replycache.New(rpc.NewHandler(nil, services...), nil)
 }
 
-// UDPHandler returns the handler of MOUNT and NLM, for UDP, over which this server has no NFS.
-// Their calls may be executed twice, so there is no reply cache.
+// UDPHandler returns the handler of the same services without NFS, for UDP.
 func (s *Server) UDPHandler() oncrpc.Handler {
-	return rpc.NewHandler(nil, mount3rpc.NewService(mountServer{s}), nlm4rpc.NewService(lockServer{}))
+	services := append(s.lockServices(), mount3rpc.NewService(mountServer{s}))
+	return replycache.New(rpc.NewHandler(nil, services...), nil)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3/nfs3rpc"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4/nlm4rpc"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -49,7 +50,7 @@ func (l *callLog) ServeRPC(r *oncrpc.Request) {
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message)
 	e := entry{V: 1, Type: "call", Time: time.Now(), Peer: r.Conn().RemoteAddr(), Program: prog, Version: vers, CallBytes: len(r.Message)}
 	e.Procedure = fmt.Sprint(proc)
-	for _, p := range []oncrpc.Program{nfs3rpc.Program(), mount3rpc.Program(), nlm4rpc.Program()} {
+	for _, p := range []oncrpc.Program{nfs3rpc.Program(), mount3rpc.Program(), nlm4rpc.Program(), nlm.Monitor()} {
 		if name := p.Procedures[proc]; p.Number == prog && p.Version == vers && name != "" {
 			e.Procedure = name
 		}

@@ -1,6 +1,6 @@
 // Command nfsserve serves a directory, a zip file or memory by NFS version 3, over TCP and over
-// RDMA at once. MOUNT, the lock manager, which refuses locks, and the port mapper are served over
-// TCP and UDP. docs/nfs-server.md explains it; package nfsd lists what it leaves out.
+// RDMA at once. MOUNT, the lock manager and the port mapper are served over TCP and UDP.
+// docs/nfs-server.md explains it; package nfsd lists what it leaves out.
 //
 //	go run ./nfs/cmd/nfsserve -state /var/lib/nfs3 /srv/data &
 //	mount -t nfs 127.0.0.1:/export /mnt
@@ -17,11 +17,13 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
@@ -35,6 +37,7 @@ type options struct {
 	tcp, rdma, provider, portmap string
 	files                        string // the flag -fs
 	calls, json                  bool
+	locks                        string
 	nfsd.Config
 }
 
@@ -53,6 +56,8 @@ func main() {
 	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
 	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
 	flag.BoolVar(&o.Async, "async", false, "reply before changes are on the disk")
+	flag.StringVar(&o.locks, "locks", "on", "on, or off to refuse each lock at once (ENOLCK)")
+	flag.DurationVar(&o.LockGrace, "grace", 45*time.Second, "`time` after a restart for which clients reclaim their locks,\nand new ones wait")
 	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to continue the listing of a directory that has changed")
 	flag.CommandLine.Init("nfsserve", flag.ContinueOnError)
 	flag.CommandLine.SetOutput(io.Discard)
@@ -69,7 +74,7 @@ func main() {
 		fmt.Fprintf(os.Stderr, "nfsserve: %v\nnfsserve -h lists the flags\n", err)
 		os.Exit(2)
 	}
-	o.Dir = flag.Arg(0)
+	o.Dir, o.NoLocks = flag.Arg(0), o.locks == "off"
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := serve(ctx, o, os.Stdout, os.Stderr); err != nil {
@@ -87,10 +92,16 @@ func (o *options) check(args []string) error {
 	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
 		return fmt.Errorf("found -portmap %.64q, expected auto, own, system or off", o.portmap)
 	}
-	if err := o.checkFiles(args); err != nil {
+	if err := errors.Join(o.checkFiles(args), provider.Check(o.provider)); err != nil {
 		return err
 	}
-	return provider.Check(o.provider)
+	switch {
+	case o.locks != "on" && o.locks != "off":
+		return fmt.Errorf("found -locks %.64q, expected on or off", o.locks)
+	case o.LockGrace <= 0:
+		return fmt.Errorf("found -grace %v, expected a time above zero", o.LockGrace)
+	}
+	return nil
 }
 
 // usage prints how the command is used, and its flags.
@@ -121,12 +132,12 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	all := slices.Concat(
 		at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
 		at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
-		at(nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, byTCP.Addr()))
+		o.lockServices(oncrpc.NetIDTCP, byTCP.Addr()))
 	switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.UDPHandler()), nil); {
 	case failure == nil:
 		defer func() { err = errors.Join(err, byUDP.Close()) }()
 		all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
-		all = append(all, at(nlm4.Program, nlm4.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
+		all = append(all, o.lockServices(oncrpc.NetIDUDP, byUDP.Addr())...)
 	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
 		return listening("-tcp", o.tcp, failure)
 	}
@@ -151,6 +162,16 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	fmt.Fprintln(ready, line)
 	<-ctx.Done()
 	return nil
+}
+
+// lockServices returns the registrations of the lock manager, with the program that clients call
+// when they have started again.
+func (o *options) lockServices(transport, addr string) []service {
+	all := at(nlm4.Program, nlm4.Version, transport, addr)
+	if !o.NoLocks {
+		all = append(all, at(nlm.MonitorProgram, nlm.MonitorVersion, transport, addr)...)
+	}
+	return all
 }
 
 // listening returns the error of a listener with what to do about it.

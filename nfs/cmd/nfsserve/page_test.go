@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
@@ -164,7 +165,15 @@ func TestWrongFlagsAreErrorsOfUsage(t *testing.T) {
 			t.Errorf("%+v: %v, expected %q", tt.o, err, tt.text)
 		}
 	}
-	if err := (&options{files: "dir", portmap: "system", provider: "rdmatcp"}).check([]string{"dir"}); err != nil {
+	right := options{files: "dir", portmap: "system", provider: "rdmatcp", locks: "off", Config: nfsd.Config{LockGrace: time.Second}}
+	noGrace, noLocks := right, right
+	noGrace.LockGrace, noLocks.locks = 0, "no"
+	for text, o := range map[string]*options{"found -grace 0s, expected a time above zero": &noGrace, `found -locks "no", expected on or off`: &noLocks} {
+		if err := o.check([]string{"dir"}); err == nil || err.Error() != text {
+			t.Errorf("found %v, expected %q", err, text)
+		}
+	}
+	if err := right.check([]string{"dir"}); err != nil {
 		t.Error(err)
 	}
 }

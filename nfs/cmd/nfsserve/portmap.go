@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
@@ -145,6 +146,8 @@ func register(ctx context.Context, all []service, warn io.Writer) (where string,
 		switch err := setOne(ctx, c, s); {
 		case err == nil:
 			set = append(set, s)
+		case errors.Is(err, errRuns) && s.prog == nlm.MonitorProgram:
+			fmt.Fprintf(warn, "nfsserve: %v: locks of clients that start again are kept until they lock again\n", err)
 		case errors.Is(err, errRuns) && s.prog == nlm4.Program:
 			fmt.Fprintf(warn, "nfsserve: %v: clients must mount with -o nolock\n", err)
 		case !errors.Is(err, rpcbind.ErrVersion): // version 2 knows TCP and UDP alone

@@ -11,6 +11,9 @@
 //	mounttest list DIR                      prints the names in a directory, as they come
 //	mounttest fill [-size N] DIR            makes a tree of N bytes
 //	mounttest locks DIR                     locks a file in each way, and prints the errors
+//	mounttest contend DIR DIR               locks files by two mounts of one directory
+//	mounttest hold DIR                      locks a file until it is killed
+//	mounttest held DIR                      checks that the file is locked
 package main
 
 import (
@@ -30,7 +33,7 @@ func main() {
 
 func command(args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no command: tree, fsx, sum, list, fill or locks")
+		return fmt.Errorf("no command: tree, fsx, sum, list, fill, locks, contend, hold or held")
 	}
 	f := flag.NewFlagSet("mounttest "+args[0], flag.ContinueOnError)
 	size := f.Int64("size", 30<<20, "`bytes` of data")
@@ -46,6 +49,8 @@ func command(args []string, out io.Writer) error {
 	}
 	if args[0] == "fsx" && f.NArg() > 2 {
 		fsx.forget = func() error { return remount(f.Args()[1:]) }
+	} else if args[0] == "contend" && f.NArg() == 2 {
+		return contend(f.Arg(0), f.Arg(1), out)
 	} else if f.NArg() != 1 {
 		return fmt.Errorf("%s: found %d arguments, expected a directory", args[0], f.NArg())
 	}
@@ -65,8 +70,12 @@ func command(args []string, out io.Writer) error {
 		return fill(dir, *size)
 	case "locks":
 		return locks(dir, out)
+	case "hold":
+		return hold(dir, out)
+	case "held":
+		return isHeld(dir, out)
 	}
-	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill or locks", args[0])
+	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill, locks, contend, hold or held", args[0])
 }
 
 func list(dir string, out io.Writer) error {

@@ -30,6 +30,8 @@ func useCases() []Case {
 		Case{Name: "mount/no-options", Timeout: 2 * time.Minute, Run: func(t *T) { mountNoOptions(t, false) }},
 		Case{Name: "mount/no-options-rpcbind", Timeout: 2 * time.Minute, Run: func(t *T) { mountNoOptions(t, true) }},
 		Case{Name: "mount/locks", Timeout: 2 * time.Minute, Run: mountLocks},
+		Case{Name: "mount/locks-off", Timeout: 2 * time.Minute, Run: mountLocksOff},
+		Case{Name: "mount/locks-restart", Timeout: 3 * time.Minute, Run: mountLocksRestart},
 		Case{Name: "mount/acl", Run: mountACL},
 		Case{Name: "mount/squash", Run: mountSquash},
 	)

@@ -26,6 +26,8 @@ var repeats = map[string]string{
 	"mount/restart-tcp":        "mount/restart",
 	"mount/copy":               "mount/copy-tcp",
 	"mount/no-options-rpcbind": "mount/no-options",
+	"mount/locks-off":          "mount/locks",
+	"mount/locks-restart":      "mount/locks",
 	"rping/client-of-siw-crc":  "rping/client-of-siw",
 	"rping/server-of-siw":      "rping/server-of-siw-crc",
 	"tls/server":               "tls/server-mutual",
