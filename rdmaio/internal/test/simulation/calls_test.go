@@ -74,7 +74,11 @@ func (c *calls) run(cfg *rdmaio.Config, n int) {
 	c.left, c.idle, c.inDone, c.closes = n, make(chan struct{}), make(map[*rdmaio.Conn]int), make(chan struct{}, 1)
 	var connections sync.WaitGroup
 	connections.Go(func() { c.connect(cfg) })
-	for range 1 + w.intN(2*w.credits) {
+	chains := 1 + w.intN(2*w.credits)
+	if w.rests() {
+		chains = 1
+	}
+	for range chains {
 		w.after(w.delay(), c.submit)
 	}
 	var callers sync.WaitGroup
@@ -88,7 +92,7 @@ func (c *calls) run(cfg *rdmaio.Config, n int) {
 	}
 	select {
 	case <-c.idle:
-	case <-time.After(time.Minute):
+	case <-time.After(time.Hour):
 		c.mu.Lock()
 		for _, k := range c.list {
 			if k.ended == 0 {
@@ -287,7 +291,9 @@ func (c *calls) done(k *call, r *oncrpc.Reply, err error) {
 		c.w.fail("%d done functions run at a time", n)
 	}
 	c.mu.Unlock()
-	runtime.Gosched()
+	if c.w.cancels == 0 && k.chance(0.1) { // else Calls would be given up late
+		time.Sleep(k.delay())
+	}
 	defer func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -322,8 +328,14 @@ func (c *calls) done(k *call, r *oncrpc.Reply, err error) {
 	}
 }
 
-// pause returns a random time between Calls.
-func (c *calls) pause(k *call) time.Duration { return k.delay() * c.w.pause }
+// pause returns a random time between Calls. Where some are longer than any Call may take, they
+// come between short ones.
+func (c *calls) pause(k *call) time.Duration {
+	if c.w.rests() && k.chance(0.7) {
+		return k.delay()
+	}
+	return k.delay() * c.w.pause
+}
 
 // kick lets a caller that blocks make a Call.
 func (c *calls) kick(kick chan *call) {
@@ -348,7 +360,7 @@ func (c *calls) caller(kick chan *call) {
 		c.begin(k, "calls")
 		r, err := k.conn.Call(ctx, &k.Call)
 		c.end(k, r, err)
-		c.w.after(k.delay(), func() { c.kick(kick) })
+		c.w.after(c.pause(k), func() { c.kick(kick) })
 	}
 }
 

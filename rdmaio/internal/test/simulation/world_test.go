@@ -85,10 +85,16 @@ func newWorld(t *testing.T, seed uint64, b bugs) *world {
 	rate := func(most float64) float64 { return most * float64(w.intN(3)) / 2 }
 	w.loss, w.early, w.cancels, w.misuse = rate(0.02), rate(0.6), rate(0.4), rate(0.02)
 	w.handler = []time.Duration{0, time.Millisecond, 30 * time.Millisecond}[w.intN(3)]
-	w.pause = []time.Duration{1, 1, 40}[w.intN(3)]
+	w.pause = []time.Duration{1, 1, 40, 100_000}[w.intN(4)]
+	if w.rests() {
+		w.loss, w.misuse = 0, 0
+	}
 	w.calls.w = w
 	return w
 }
+
+// rests reports whether all callers may rest, so that nothing happens while a Call waits for input.
+func (w *world) rests() bool { return w.pause > 40 }
 
 // now returns the virtual time of the run.
 func (w *world) now() time.Duration { return time.Since(w.start) }
