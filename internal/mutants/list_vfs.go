@@ -27,4 +27,9 @@ var vfsMutants = []mutant{
 	{"a new name is below a directory without an ID", "nfs/localfs/node.go", "\tif _, err := dir.ID(); err != nil { // the table leads from the new name to the root\n\t\treturn err\n\t}", "", []string{"nfs/localfs"}},
 	{"a name has an ID, its directory none", "nfs/localfs/node.go", "\tif _, err := n.dir.ID(); err != nil { // the table leads from the name to the root\n\t\treturn vfs.ID{}, err\n\t}", "", []string{"nfs/localfs"}},
 	{"a stale file is NFS3ERR_IO", "nfs/nfsd/status.go", "\t{vfs.ErrStale, nfs3.StatusStale},", "", []string{"nfs/nfsd"}},
+	{"the kernel follows links", "nfs/localfs/beneath_linux.go", "resolve: noSymlinks | onlyBeneath}", "resolve: 0}", []string{"nfs/localfs"}},
+	{"each directory of a path is opened", "nfs/localfs/beneath_linux.go", "func (b *beneath) is(path string) bool { return b.use && strings.Contains(path, \"/\") }", "func (b *beneath) is(path string) bool { return false && strings.Contains(path, \"/\") }", []string{"nfs/localfs"}},
+	{"attributes by openat2 leave their file open", "nfs/localfs/beneath_linux.go", "\t_ = syscall.Close(fd)\n\treturn statOfSystem", "\treturn statOfSystem", []string{"nfs/localfs"}},
+	{"a path through a link is not left to os.Root", "nfs/localfs/beneath_linux.go", "\t\treturn st, errors.Is(err, fs.ErrNotExist), err", "\t\treturn st, true, err", []string{"nfs/localfs"}},
+	{"openat2 takes the sticky bit from attributes", "nfs/localfs/beneath_linux.go", "\t\tmode |= fs.ModeSticky", "", []string{"nfs/localfs", "nfs/nfsd"}},
 }

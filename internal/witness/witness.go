@@ -49,6 +49,7 @@ var debian = map[string]string{
 	"sed":                 "sed",
 	"sh":                  "dash",
 	"showmount":           "nfs-common",
+	"strace":              "strace",
 	"strip":               "binutils",
 	"tar":                 "tar",
 	"tshark":              "tshark",

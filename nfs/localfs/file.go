@@ -64,7 +64,10 @@ func (n *node) force(flag int) (*os.File, error) {
 // open opens the file of a node whose mode allows it. It never blocks and never opens anything
 // else, which could have effects.
 func (n *node) open(flag int) (*os.File, error) {
-	f, err := n.fs.root.OpenFile(n.path, flag|openFlags, 0)
+	f, done, err := n.fs.below.open(n.path, flag|openFlags)
+	if !done {
+		f, err = n.fs.root.OpenFile(n.path, flag|openFlags, 0)
+	}
 	if err != nil {
 		return nil, err
 	}

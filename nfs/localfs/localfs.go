@@ -29,6 +29,7 @@ type Config struct {
 type FS struct {
 	root  *os.Root
 	dir   *os.File // the same directory
+	below beneath  // it
 	dev   uint64   // its device
 	owner uint32   // the user of the process
 	table *table
@@ -64,6 +65,7 @@ func Open(cfg Config) (_ *FS, err error) {
 	if l.dir, err = l.root.Open("."); err != nil {
 		return nil, err
 	}
+	l.below = newBeneath(l.dir)
 	st, err := l.lstat(".")
 	if err != nil {
 		return nil, err
@@ -146,6 +148,9 @@ type stat struct {
 // lstat returns the attributes of an object. It does not follow a symbolic link at the end of the
 // path, or one that leads out of the directory.
 func (l *FS) lstat(path string) (stat, error) {
+	if st, done, err := l.below.lstat(path); done {
+		return st, err
+	}
 	fi, err := l.root.Lstat(path)
 	if err != nil {
 		return stat{}, err

@@ -49,8 +49,11 @@ func (n *node) Attr() (vfs.Attr, error) {
 	return st.Attr, nil
 }
 
-// is reports whether a node's file has these attributes.
-func (n *node) is(st stat) bool { return st.Ino == n.Ino && st.dev == n.dev }
+// is reports whether a node's file has these attributes. A new object of another type may have the
+// inode number of a removed one.
+func (n *node) is(st stat) bool {
+	return st.Ino == n.Ino && st.dev == n.dev && st.Mode.Type() == n.Mode.Type()
+}
 
 // SetAttr implements vfs.Node.
 func (n *node) SetAttr(c vfs.Change) error {

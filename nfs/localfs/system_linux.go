@@ -22,15 +22,7 @@ func statOf(fi fs.FileInfo) (stat, error) {
 	if !ok {
 		return stat{}, errSystem
 	}
-	dev := uint64(st.Dev)
-	rdev := uint64(st.Rdev)
-	return stat{dev: dev, Attr: vfs.Attr{
-		Mode: fi.Mode(), Links: uint32(st.Nlink),
-		UID: st.Uid, GID: st.Gid, Size: uint64(st.Size), Used: uint64(st.Blocks) * 512,
-		Major: uint32(rdev>>8&0xfff | rdev>>32&^0xfff), Minor: uint32(rdev&0xff | rdev>>12&^0xff),
-		FSID: dev, Ino: st.Ino,
-		Atime: time.Unix(st.Atim.Unix()), Mtime: fi.ModTime(), Ctime: time.Unix(st.Ctim.Unix()),
-	}}, nil
+	return statOfSystem(st), nil
 }
 
 // nameToHandleAt are the numbers of name_to_handle_at(2), which package syscall does not have. On
