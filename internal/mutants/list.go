@@ -66,6 +66,7 @@ var mutants = slices.Concat(
 	version2Mutants,
 	nfsMutants, vfsMutants,
 	lockMutants,
+	managerMutants,
 	memoryMutants,
 	rdmadevMutants,
 	ibverbsMutants,

@@ -1,12 +1,19 @@
 package main
 
-var lockTests = []string{"nfs/internal/locks"}
+var (
+	lockTests    = []string{"nfs/internal/locks"}
+	managerTests = []string{"nfs/internal/nlm"}
+)
 
 const (
 	lockTable   = "nfs/internal/locks/table.go"
 	lockTree    = "nfs/internal/locks/tree.go"
 	lockWaiters = "nfs/internal/locks/waiters.go"
 	lockLimits  = "nfs/internal/locks/limits.go"
+	nlmServer   = "nfs/internal/nlm/server.go"
+	nlmCalls    = "nfs/internal/nlm/calls.go"
+	nlmMonitor  = "nfs/internal/nlm/monitor.go"
+	nlmRestart  = "nfs/internal/nlm/restart.go"
 )
 
 // lockMutants are in the table of locks.
@@ -21,7 +28,7 @@ var lockMutants = []mutant{
 	{"UNLOCK cancels nothing", lockTable, "	t.forget(o, func(w *Waiter) bool { return w.Range == q.Range })\n", "", lockTests},
 	{"UNLOCK wakes no request", lockTable, "	return t.wake(o.file, q.Range), nil\n}\n\n// Free", "	return nil, nil\n}\n\n// Free", lockTests},
 	{"a client that starts again loses new locks", lockTable, "if keep != 0 && o.state == keep {", "if false {", lockTests},
-	{"a client that starts again wakes no request", lockTable, "		granted = append(granted, t.wake(f, Range{0, End})...)\n", "", lockTests},
+	{"a client that starts again wakes no request", lockTable, "		granted = append(granted, t.wake(f, Range{0, End})...)\n", "		t.wake(f, Range{0, End})\n", lockTests},
 	{"owners without locks stay", lockTable, "	delete(f.owners, o.process)\n	delete(c.owners, o)\n", "	return\n", lockTests},
 	{"a range over the limit is locked in part", lockTable, "	if err := t.room(o.process.client.source, more); err != nil {\n		return err\n	}\n	for", "	for", lockTests},
 	{"a downgrade wakes no request", lockWaiters, "	return Granted, t.wake(o.file, q.Range), nil", "	return Granted, nil, nil", lockTests},
@@ -34,4 +41,30 @@ var lockMutants = []mutant{
 	{"any number of requests waits", lockWaiters, "usage{waiters: 1}); err != nil {", "usage{waiters: 0}); err != nil {", lockTests},
 	{"the limits of all are not looked at", lockLimits, "t.used.locks, l.Locks}", "0, l.Locks}", lockTests},
 	{"an exclusive lock of one owner hides others", lockTable, "	return exclusiveLocks\n", "	return allLocks\n", lockTests},
+}
+
+// managerMutants are in the lock manager.
+var managerMutants = []mutant{
+	{"a length of zero locks nothing but the last byte", nlmServer, "if l.Len > 0 {", "if true {", managerTests},
+	{"a range that no file has is locked", nlmServer, "if l.Len-1 > math.MaxUint64-l.Offset {", "if false {", managerTests},
+	{"locks are reclaimed at any time", nlmServer, "s.grace.Load() != args.Reclaim {", "s.grace.Load() && !args.Reclaim {", managerTests},
+	{"new locks are granted in the grace period", nlmServer, "s.grace.Load() != args.Reclaim {", "!s.grace.Load() && args.Reclaim {", managerTests},
+	{"TEST answers in the grace period", nlmServer, "	if s.grace.Load() {\n		return nlm4.TestReply", "	if false {\n		return nlm4.TestReply", managerTests},
+	{"clients are not noted", nlmServer, "	if monitored {\n", "	if false {\n", managerTests},
+	{"a server that is closed forgets clients that may reclaim", nlmServer, "	if s.grace.Load() { // those", "	if false { // those", managerTests},
+	{"GRANTED has the memory of LOCK", nlmServer, "bytes.Clone(l.CallerName), bytes.Clone(l.FH), bytes.Clone(l.Owner)", "l.CallerName, l.FH, l.Owner", managerTests},
+	{"a file that is not of the server is locked", nlmServer, "	if status != nlm4.StatusGranted {\n		return status\n	}\n	q.State", "	q.State", managerTests},
+	{"a client that refuses has the lock", nlmCalls, "		c.grant(s.table.Rejected(j.waiter))\n	}\n	return over, nil", "		s.table.Accepted(j.waiter)\n	}\n	return over, nil", managerTests},
+	{"a client in its grace period loses the lock", nlmCalls, "		return over, errGrace\n", "		c.grant(s.table.Rejected(j.waiter))\n", managerTests},
+	{"a client that is gone keeps the lock", nlmCalls, "		c.grant(c.server.table.Rejected(j.waiter))\n", "", managerTests},
+	{"a client is tried once", nlmCalls, "over := j.waiter == nil || time.Now().After(j.until)", "over := true", managerTests},
+	{"any host frees the locks of a name", nlmRestart, "if c.Host == from.Host && firstLabel", "if firstLabel", managerTests},
+	{"a name frees the locks of its host", nlmRestart, "if c.Host == from.Host && firstLabel(c.Name) == firstLabel(from.Name) {", "if c.Host == from.Host {", managerTests},
+	{"a domain is another host", nlmRestart, "	label, _, _ := strings.Cut(strings.ToLower(name), \".\")\n	return label", "	return strings.ToLower(name)", managerTests},
+	{"the grace period has no end", nlmRestart, "		s.grace.Store(false)\n", "", managerTests},
+	{"SM_NOTIFY frees new locks", nlmRestart, "		s.free(r, args, args.State)\n", "		s.free(r, args, 0)\n", managerTests},
+	{"each start has the same number", nlmMonitor, "			m.start += 2\n", "", managerTests},
+	{"a line that was cut is a client", nlmMonitor, "	text = text[:bytes.LastIndexByte(text, '\\n')+1]\n", "	text = bytes.TrimSuffix(text, []byte(\"\\n\"))\n", managerTests},
+	{"a client that is not in the file is noted", nlmMonitor, "		return m.broken(err)\n	}\n	if err := m.file.Sync()", "		m.noted[c] = true\n		return m.broken(err)\n	}\n	if err := m.file.Sync()", managerTests},
+	{"a file that grows forgets the former clients", nlmMonitor, "		for _, c := range m.former { // may still reclaim\n			keep[c] = true\n		}\n", "", managerTests},
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -225,6 +226,11 @@ func TestWaitingRequestsAreGrantedByCalls(t *testing.T) {
 	b.tries(b.of(2, 5, 10), true, blocked)
 	b.tries(b.of(2, 5, 10), true, blocked)
 	c.tries(c.of(3, 5, 10), true, blocked)
+	for range 20 { // the memory of the arguments is used again
+		other := b.of(9, 7, 1)
+		other.Owner, other.FH, other.CallerName = nlm4.Object("9@HOST"), nlm4.Object("elif"), []byte("B")
+		b.finds(other, granted)
+	}
 	if h := b.finds(b.of(2, 7, 1), denied); h.SVID != 1 || !h.Exclusive || h.Offset != 0 || h.Len != 0 || len(h.Owner) > 0 {
 		t.Errorf("the holder is %+v", h)
 	}
@@ -377,6 +383,29 @@ func TestLocksAreReclaimedAfterARestart(t *testing.T) {
 	l.close() // without locks
 	l.start()
 	l.client("127.0.0.2", "b").tries(b.of(1, 0, 1), false, granted)
+}
+
+// A server that is killed has noted its clients. One that is closed in the grace period keeps those
+// that have not reclaimed their locks yet.
+func TestClientsAreNotedBeforeTheirLocks(t *testing.T) {
+	l := newLab(t, nlm.Config{State: t.TempDir(), Grace: time.Hour})
+	one := l.host("127.0.0.1")
+	a := l.client("127.0.0.1", "a")
+	a.tries(a.of(1, 0, 1), false, granted)
+	killed, err := os.ReadFile(filepath.Join(l.cfg.State, "lockers"))
+	check(t, err)
+	l.close()
+	l.cfg.State = t.TempDir()
+	check(t, os.WriteFile(filepath.Join(l.cfg.State, "lockers"), killed, 0o600))
+	for range 2 {
+		l.start()
+		<-one.notified
+		a = l.client("127.0.0.1", "a")
+		a.tries(a.of(1, 0, 1), false, nlm4.StatusDeniedGracePeriod)
+		l.close()
+	}
+	l.start()
+	<-one.notified
 }
 
 // NM_LOCK is a lock as by LOCK, and its client is not called after a restart.
