@@ -13,6 +13,11 @@ var carrierMutants = []mutant{
 	{"a long read is copied", "runtime/oncrpc/tcp/input.go", "		if len(b) >= readBuffer {\n", "		if len(b) < 0 {\n", tcpTests},
 	{"a connection that is down keeps its read buffer", "runtime/oncrpc/tcp/conn.go", "	c.in.r.release()\n", "", tcpTests},
 
+	// Answers that are written together.
+	{"the memory of a Request that is used again is lost", "runtime/oncrpc/tcp/request.go", "		r.spare = memory\n", "", tcpTests},
+	{"spare memory has the record before", "runtime/oncrpc/tcp/request.go", "	case r.conn.reuses:\n		*memory = (*memory)[:0]\n", "	case r.conn.reuses:\n", tcpTests},
+	{"one answer of a batch is uncounted", "runtime/oncrpc/tcp/request.go", "		m.request.uncount()\n	}\n", "		m.request.uncount()\n		break\n	}\n", tcpTests},
+
 	// Calls over UDP are records.
 	{"a datagram's Call takes a place beyond MaxCalls", "runtime/oncrpc/udp/call.go", "	if c.places == c.set.MaxCalls {", "	if c.places == c.set.MaxCalls+1 {", udpTests},
 	{"a datagram's Call that is over keeps its place", "runtime/oncrpc/udp/call.go", "		c.places--\n", "", udpTests},

@@ -235,7 +235,7 @@ var rpcMutants = []mutant{
 	{"dropped Calls are not counted", "runtime/oncrpc/tcp/request.go", "		s.conn.stats.DroppedCalls++", "", tcpTests},
 	{"MaxRequests is one more", "runtime/oncrpc/tcp/request.go", "s.requests >= s.conn.set.MaxRequests ||", "s.requests > s.conn.set.MaxRequests ||", tcpTests},
 	{"a refused record stays in the budget", "runtime/oncrpc/tcp/request.go", "		c.forget()", "", tcpTests},
-	{"the memory of an answered Request is kept at any size", "runtime/oncrpc/tcp/request.go", "	if memory := r.memory; record <= keepBytes {", "	if memory := r.memory; true {", tcpTests},
+	{"the memory of an answered Request is kept at any size", "runtime/oncrpc/tcp/request.go", "	case r.record > keepBytes:\n", "	case r.record < 0:\n", tcpTests},
 	{"a called peer waits for memory", "runtime/oncrpc/tcp/limit.go", "		if c.called() {", "		if false {", tcpTests},
 	{"a datagram's Request takes no memory", "runtime/oncrpc/udp/server.go", "!src.share.Take(memory, nil)", "false", []string{"runtime/oncrpc/udp"}},
 	{"a datagram's Request keeps its memory", "runtime/oncrpc/udp/server.go", "	r.ticket.End()\n", "", []string{"runtime/oncrpc/udp"}},

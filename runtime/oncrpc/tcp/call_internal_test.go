@@ -55,7 +55,9 @@ func TestReleaseKeepsShortMemory(t *testing.T) {
 			c.join()
 			c.wake.L = &c.mu
 			memory := make([]byte, 0, size)
-			(&request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) {}}).release(nil)
+			r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) {}}
+			r.out.request = r
+			r.release(nil)
 			got := memories.Get().(*[]byte)
 			kept = kept || cap(*got) == keepBytes
 			if cap(*got) > keepBytes {
@@ -65,5 +67,41 @@ func TestReleaseKeepsShortMemory(t *testing.T) {
 	}
 	if !kept {
 		t.Error("memory of the largest size was never kept")
+	}
+}
+
+// Answers that are written together are uncounted together. Requests that are used again keep their
+// memory where it is short.
+func TestAnswersAreReleasedTogether(t *testing.T) {
+	sizes := []int{10, keepBytes, keepBytes + 1}
+	c := &Conn{set: new(settings), shared: alone(), serving: serving{requests: 5, bytes: 20 + 2*keepBytes, unsent: 100, reuses: true}}
+	c.join()
+	c.wake.L = &c.mu
+	var answers []*message
+	done := 0
+	for _, size := range sizes {
+		memory := make([]byte, 3, size)
+		r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), reply: 10, done: func(error) {
+			if done++; c.requests != 5 {
+				t.Error("a Request is uncounted before its done function has run")
+			}
+		}}
+		r.users.Store(2) // its handler has not returned
+		r.out.request = r
+		c.running.add(r)
+		answers = append(answers, &r.out)
+	}
+	releaseAll(answers, nil)
+	if c.requests != 2 || c.bytes != 9 || c.unsent != 70 || c.running.first != nil || done != len(sizes) {
+		t.Errorf("%d Requests of %d bytes are left, %d bytes of replies, %d done functions ran", c.requests, c.bytes, c.unsent, done)
+	}
+	for i, m := range answers {
+		r := m.request
+		if short := sizes[i] <= keepBytes; (r.spare != nil) != short || short && (cap(*r.spare) != sizes[i] || len(*r.spare) != 0) || r.memory != nil {
+			t.Errorf("memory of %d bytes: found %v", sizes[i], r.spare != nil)
+		}
+		if r.users.Load() != 1 {
+			t.Errorf("%d users of a Request are left, want 1", r.users.Load())
+		}
 	}
 }

@@ -105,6 +105,7 @@ func TestRequestIsDroppedAfterTheEnd(t *testing.T) {
 	c.requests = 1
 	memory := []byte{}
 	r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0)}
+	r.out.request = r
 	r.Responder = r
 	r.Serve(nil)
 	if !r.answered.Load() || c.unanswered() != 0 {

@@ -210,6 +210,7 @@ func TestAnswersOfABatchAreReleasedOnce(t *testing.T) {
 	c := bare(settings{})
 	memory, released := []byte{}, 0
 	r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) { released++ }}
+	r.out.request = r
 	c.out.batch = []*message{{request: r}, {call: &pending{}}}
 	c.requests = 1
 	c.out.written(nil)

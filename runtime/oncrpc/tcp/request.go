@@ -21,6 +21,8 @@ type request struct {
 	handler  oncrpc.Handler // while it waits for a place, or runs at one
 	out      message
 	memory   *[]byte // of Message
+	spare    *[]byte // for a later record, when the memory of the Request is used again
+	record   int     // bytes of memory, when that is given back
 	ticket   admission.Ticket
 	here     admission.Run // if the handler began on the goroutine that reads
 	reply    int           // the reply's bytes
@@ -66,7 +68,9 @@ func (c *Conn) accept(xid uint32, answer []byte) error {
 	r.conn, r.memory, r.ticket, r.xid = c, c.record, c.reserved.share.Ticket(c.reserved.bytes), xid
 	r.users.Store(1)
 	r.out.request, r.Responder, r.Message = r, r, *c.record
-	c.record = memories.Get().(*[]byte)
+	if c.record, r.spare = r.spare, nil; c.record == nil {
+		c.record = memories.Get().(*[]byte)
+	}
 	c.reserved.pass()
 	c.mu.Lock()
 	c.running.add(r)
@@ -103,7 +107,7 @@ func (s *serving) newRequest() *request {
 //	                    └── release: leave ─────────────────────────────┘
 func (r *request) leave() {
 	if r.users.Add(-1) == 0 && r.conn.reuses {
-		*r = request{}
+		*r = request{spare: r.spare}
 		requests.Put(r)
 	}
 }
@@ -291,35 +295,62 @@ func (r *request) first(done func(error)) bool {
 }
 
 // release gives back the memory of an answered Request and calls its done function.
-func (r *request) release(err error) {
-	c := r.conn
+func (r *request) release(err error) { releaseAll([]*message{&r.out}, err) }
+
+// releaseAll is release for the Requests of messages, which are of one connection.
+func releaseAll(answers []*message, err error) {
+	if len(answers) == 0 {
+		return
+	}
+	for _, m := range answers {
+		m.request.free(err)
+	}
+	c := answers[0].request.conn
+	c.mu.Lock()
+	for _, m := range answers {
+		m.request.uncount()
+	}
+	c.rest()
+	c.resume()
+	c.mu.Unlock()
+	for _, m := range answers {
+		m.request.leave()
+	}
+}
+
+// free gives back the memory of an answered Request and calls its done function.
+func (r *request) free(err error) {
 	if err == nil {
 		err = r.failed
 	}
 	r.done(err)
-	record := cap(*r.memory)
-	if memory := r.memory; record <= keepBytes {
+	memory := r.memory
+	switch r.record = cap(*memory); {
+	case r.record > keepBytes:
+		keep(*memory)
+	case r.conn.reuses:
+		*memory = (*memory)[:0]
+		r.spare = memory
+	default:
 		*memory = (*memory)[:0]
 		memories.Put(memory)
-	} else {
-		keep(*memory)
 	}
-	defer r.leave()
 	r.memory, r.Message, r.out.Message = nil, nil, oncrpc.Message{}
 	if err != nil {
 		r.ticket.Waste()
 	} else {
 		r.ticket.End()
 	}
-	c.mu.Lock()
+}
+
+// uncount uncounts a Request whose memory is given back. The connection's mu must be held.
+func (r *request) uncount() {
+	c := r.conn
 	c.unsent -= r.reply
-	c.bytes -= record
+	c.bytes -= r.record
 	c.running.remove(r)
 	if r.stop != nil {
 		r.stop(nil)
 	}
 	c.requests--
-	c.rest()
-	c.resume()
-	c.mu.Unlock()
 }

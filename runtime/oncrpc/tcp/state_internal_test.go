@@ -401,6 +401,7 @@ func TestHandlerEndsBadly(t *testing.T) {
 		c := NewConn(ours, &Config{Logger: slog.New(slog.DiscardHandler)})
 		drops := 0
 		r := &request{conn: c, memory: new([]byte), ticket: c.reserved.share.Ticket(0)}
+		r.out.request = r
 		r.Responder, r.Message = r, nullCall(t, 7).Inline
 		_, _, _ = c.admit()
 		done := make(chan struct{})

@@ -330,9 +330,7 @@ func (w *writer) returnCalls() {
 // written gives back all memory of the batch.
 func (w *writer) written(err error) {
 	w.returnCalls()
-	for _, m := range w.batch {
-		m.request.release(err)
-	}
+	releaseAll(w.batch, err)
 	clear(w.batch)
 	w.batch = w.batch[:0]
 	// The connection may rest now, and must not keep the memory of replies.
