@@ -2,6 +2,7 @@ package localfs
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,19 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
+
+// A path of several names gives all bits of a mode, as a path of one does.
+func TestModesBelow(t *testing.T) {
+	l, dir := served(t)
+	check(t, os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
+	for _, mode := range []fs.FileMode{0o751, fs.ModeSetuid | 0o700, fs.ModeSetgid | 0o700, fs.ModeSticky | 0o700} {
+		check(t, os.Chmod(filepath.Join(dir, "a/b"), mode))
+		n, _ := at(t, l, "a/b")
+		if a, err := n.Attr(); err != nil || a.Mode != fs.ModeDir|mode {
+			t.Errorf("the mode is %v, %v, expected %v", a.Mode, err, fs.ModeDir|mode)
+		}
+	}
+}
 
 // Finding a file by its ID, and listing a directory of 1,000 with the attributes of each entry, at
 // several depths.

@@ -77,6 +77,10 @@ func (t *tester) data() {
 		t.Error("a file with a hole has other data")
 	}
 	f := t.open(n, vfs.Read|vfs.Write)
+	hole := bytes.Repeat([]byte{255}, 100_000)
+	if _, err := f.ReadAt(hole, 50_000); err != nil || !bytes.Equal(hole, want[50_000:150_000]) {
+		t.Errorf("a hole is not read as zeros, %v", err)
+	}
 	for _, size := range []int64{100_000, 5, 300_000, 0, 9} {
 		t.ok(f.Truncate(size))
 		want = append(want[:min(int(size), len(want))], make([]byte, max(0, int(size)-len(want)))...)
