@@ -3,7 +3,7 @@
 // docs/nfs-server.md explains it; package nfsd lists what it leaves out.
 //
 //	go run ./nfs/cmd/nfsserve -state /var/lib/nfs3 /srv/data &
-//	mount -t nfs 127.0.0.1:/export /mnt
+//	mount -t nfs -o nolock 127.0.0.1:/export /mnt
 package main
 
 import (
