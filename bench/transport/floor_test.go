@@ -201,7 +201,7 @@ func TestFloorMessages(t *testing.T) {
 		{bench.Write, 4 << 10, 1, 1},
 		{bench.Write, 64 << 10, 3, 2}, // the data, and the Read Request
 		{bench.Write, 1 << 20, 18, 2},
-		{bench.Read, 4 << 10, 1, 2}, // the data goes by Write
+		{bench.Read, 4 << 10, 1, 1}, // the reply has the data
 		{bench.Read, 64 << 10, 1, 3},
 		{bench.Read, 1 << 20, 1, 18},
 	} {

@@ -140,6 +140,10 @@ func (s *floorServer) answer(h *floorHeader, proc uint32, args []byte) error {
 	case procSink, procSum:
 		return s.reply(h, s.result(proc, args[4:]), nil)
 	case procFill:
+		if h.write.handle == 0 && fitsInline(n) {
+			s.w.queue(func(b *batch) { s.send(b, appendReply(h.answered(s.head[:0]), h.xid, n), s.data[:n]) })
+			return nil
+		}
 		if int64(n) > int64(len(s.data)) || n > h.write.length {
 			return fmt.Errorf("found a Call for %d octets into a write chunk of %d, expected at most that and %d", n, h.write.length, len(s.data))
 		}

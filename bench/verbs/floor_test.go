@@ -37,7 +37,10 @@ func TestFloor(t *testing.T) {
 		{Write, Shape{64 << 10, 16}},
 		{Write, Shape{1 << 20, 1}},
 		{Write, Shape{1<<20 + 4, 3}},
-		{Read, Shape{4 << 10, 32}},
+		{Read, Shape{4 << 10, 32}}, // inline
+		{Read, Shape{5064, 2}},     // as long a reply as fits
+		{Read, Shape{5068, 2}},
+		{Read, Shape{4093, 2}}, // roundup
 		{Read, Shape{64 << 10, 16}},
 		{Read, Shape{1 << 20, 1}},
 		{Read, Shape{1<<20 + 1, 3}}, // padding
@@ -185,6 +188,7 @@ func TestFloorRefuses(t *testing.T) {
 		"procedure":            {call(floorHeader{}, appendCall(nil, 1, 9, 1)), "found a Call of procedure 9, expected 1 to 4"},
 		"read chunk":           {call(floorHeader{read: remote{1, maxSize + 1, 0}}, sink), "found a read chunk of 16777217 octets"},
 		"write chunk":          {call(floorHeader{write: remote{1, 8, 0}}, appendCall(nil, 1, procFill, 9)), "found a Call for 9 octets into a write chunk of 8"},
+		"no write chunk":       {call(floorHeader{}, appendCall(nil, 1, procFill, 6000)), "found a Call for 6000 octets into a write chunk of 0"},
 		"Write to the server":  {data(segment.Header{Type: segment.Write, BufferID: 1}), "found a RDMA_Write with number 0, which answers no Read"},
 		"Read of the server":   {func(f *floorEnd, b *batch) { f.request(b, remote{1, 8, 0}) }, "found a RDMA_Read_Request, expected none from a client"},
 		"Read Response":        {data(segment.Header{Type: segment.ReadResponse}), "which answers no Read"},
