@@ -173,7 +173,18 @@ func TestCallsOfConn(t *testing.T) {
 	if st := c.Stats(); st.StrayReplies != 3 {
 		t.Errorf("%+v, want 3 stray replies", st)
 	}
+	for xid := range uint32(3) {
+		if waiting, err = c.begin(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(xid, 0)}}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
 	_ = c.sock.Close()
+	c.fail(syscall.EHOSTUNREACH)
+	<-waiting.done
+	var ce *oncrpc.CallError
+	if _, err := c.result(waiting); !errors.As(err, &ce) || ce.Err != oncrpc.ErrClosed || ce.MayHaveRun {
+		t.Errorf("a Call that waited and could not be sent: %v", err)
+	}
 	for _, want := range []error{oncrpc.ErrClosed, ErrIdle} {
 		_, err := c.Call(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}})
 		var ce *oncrpc.CallError
