@@ -35,6 +35,7 @@ type agreed struct {
 	header.Terms
 	version protocol.Version // the preferred one until it is known
 	known   bool
+	noLists header.Lists // empty, for overhead
 }
 
 // offer begins with the first terms of the preferred version.
@@ -124,11 +125,21 @@ func (a *agreement) terms() Terms {
 	return shown
 }
 
-// sendRoom returns the number of bytes that a message with these lists can have inline.
-func (a *agreed) sendRoom(l *header.Lists) int { return a.Send - a.version.Overhead(l) }
+// sendRoom returns the number of bytes that a message with these lists can have inline. Nil lists
+// are empty.
+func (a *agreed) sendRoom(l *header.Lists) int { return a.Send - a.overhead(l) }
 
 // recvRoom returns the number of bytes that a message of the peer with these lists can have inline.
-func (a *agreed) recvRoom(l *header.Lists) int { return a.Recv - a.version.Overhead(l) }
+// Nil lists are empty.
+func (a *agreed) recvRoom(l *header.Lists) int { return a.Recv - a.overhead(l) }
+
+// overhead returns the length of a header with these lists.
+func (a *agreed) overhead(l *header.Lists) int {
+	if l == nil {
+		l = &a.noLists
+	}
+	return a.version.Overhead(l)
+}
 
 // defines reports whether the version has an error code.
 func (a *agreed) defines(code PeerErrorCode) bool {

@@ -122,7 +122,9 @@ func (c *caller) attempt(ctx context.Context, s *slot) error {
 // reset prepares a slot for an attempt.
 func (s *slot) reset() {
 	e := &s.call
-	s.ownsBuf = false
+	if s.offered != nil {
+		s.ownsBuf = false
+	}
 	s.answered.Store(false)
 	e.XID, e.Owner, e.Err, e.Sent, e.Reply, e.LongReply, e.InvalidatedKey, e.Abandoned = s.rpc.XID(), s, nil, false, nil, 0, 0, false
 }
@@ -197,7 +199,7 @@ func (c *caller) wait(ctx context.Context, s *slot) error {
 
 // cancel returns the event that gives a Call up.
 func (s *slot) cancel() engine.Event {
-	s.left = new(leftover)
+	s.withOffered().left = new(leftover)
 	return engine.Event{Kind: engine.EventCancel, XID: s.call.XID, Call: &s.call, Control: &engine.Control{Left: s.left}}
 }
 
@@ -261,7 +263,7 @@ func (c *caller) served(terms *agreed) error {
 // conclude invalidates the keys of a Call that the peer has not invalidated. If that fails it
 // closes the connection, which invalidates them too (RFC 8166 §4.5.4; R329).
 func (c *caller) conclude(s *slot) error {
-	if len(s.regions) == 0 {
+	if !s.hasRegions() {
 		return nil
 	}
 	var failed, unrevoked error
@@ -292,7 +294,7 @@ func (c *caller) conclude(s *slot) error {
 // concludeNow is conclude for the runner of the engine, which must not wait. It returns false if
 // that needs a wait: then the caller must call conclude, for the other keys.
 func (c *caller) concludeNow(s *slot) (over bool, failed error) {
-	if len(s.regions) == 0 {
+	if !s.hasRegions() {
 		return true, nil
 	}
 	if c.pool.Revokes() {

@@ -19,6 +19,9 @@ func (h *host) emitRefusal(q *engine.Request) {
 // record adds the waiting time and the chunks of a Call to its event.
 func (e *CallEnd) record(c *engine.Call) {
 	e.Waited += c.Waited
+	if c.Offer == nil {
+		return
+	}
 	position := int64(-1)
 	for i := range c.Lists.Reads {
 		if p := int64(c.Lists.Reads[i].Position); p != position {

@@ -49,6 +49,9 @@ func (l *lone) submitted() {
 // movesData reports whether the peer will probably move data by RDMA. A chunk for a long reply is
 // seldom used: most replies fit inline.
 func (s *slot) movesData() bool {
+	if s.offered == nil {
+		return false
+	}
 	for i := range s.regions {
 		if c := s.regions[i].chunk; c != replyChunk && c != ownReplyChunk {
 			return true

@@ -69,18 +69,18 @@ func TestLoneRules(t *testing.T) {
 		}, []string{"Progress", "Resume"}},
 		{"chunks", func(l *lone, p *progresser) {
 			s := newSlot()
-			s.regions = []callRegion{{chunk: ownReplyChunk}, {chunk: 0}}
+			s.withOffered().regions = []callRegion{{chunk: ownReplyChunk}, {chunk: 0}}
 			l.begin(s)
 		}, []string{"Resume"}},
 		{"a read chunk", func(l *lone, p *progresser) {
 			s := newSlot()
-			s.regions = []callRegion{{chunk: readChunk}}
+			s.withOffered().regions = []callRegion{{chunk: readChunk}}
 			l.begin(s)
 		}, []string{"Resume"}},
 		{"a chunk for a long reply", func(l *lone, p *progresser) {
 			for _, chunk := range []int{replyChunk, ownReplyChunk} {
 				s := newSlot()
-				s.regions = []callRegion{{chunk: chunk}}
+				s.withOffered().regions = []callRegion{{chunk: chunk}}
 				l.begin(s)
 				l.end()
 			}

@@ -21,6 +21,8 @@ type offering struct {
 	terms *agreed
 	turn  bool // it is the Call's turn at memory windows
 	now   bool // it must not wait: errWaits instead
+
+	segment int // length of the longest segment offered, bytes
 }
 
 // errWaits is the error of an offering that must not wait.
@@ -36,11 +38,13 @@ var errWaits = errors.New("rdmaio: the Call has to wait for memory")
 func (o *offering) prepare(ctx context.Context) error {
 	s, terms := o.slot, o.terms
 	e := &s.call
-	e.Lists.Reset()
+	if e.Offer != nil {
+		e.Lists.Reset()
+	}
 	e.Long, e.NamedKey = false, 0
 	e.Payload = e.Payload[:0]
 	e.ReplyTo = o.call.ReplyBuf[:0:len(o.call.ReplyBuf)]
-	s.segment = o.segmentSize()
+	o.segment = o.segmentSize()
 	// RFC 8167 §5.3; R275
 	chunks := o.role == engine.Requester || o.set.ReverseChunks && terms.Reverse == header.ReverseGeneral
 	if chunks {
@@ -51,7 +55,7 @@ func (o *offering) prepare(ctx context.Context) error {
 	if err := o.message(chunks); err != nil {
 		return err
 	}
-	if terms.RemoteInvalidate && terms.CallNamesKey && o.role == engine.Requester && len(s.regions) > 0 {
+	if terms.RemoteInvalidate && terms.CallNamesKey && o.role == engine.Requester && s.hasRegions() {
 		e.NamedKey = s.regions[0].RKey() // R259
 	}
 	return o.checkSegments()
@@ -62,7 +66,7 @@ func (o *offering) message(chunks bool) error {
 	s, call, terms := o.slot, o.call, o.terms
 	e := &s.call
 	chunks = chunks && !terms.NoReadChunks
-	room, parts := terms.sendRoom(&e.Lists), o.continued()
+	room, parts := terms.sendRoom(e.Offered()), o.continued()
 	if parts > 0 && !chunks {
 		parts = o.set.MaxContinued // there is no other way
 	}
@@ -78,14 +82,14 @@ func (o *offering) message(chunks bool) error {
 	}
 	need, items, count := len(call.Inline), 0, 0
 	for i := range call.Items {
-		if n := s.segments(len(call.Items[i].Data)); n > 0 {
+		if n := o.segments(len(call.Items[i].Data)); n > 0 {
 			items += 24 * n
 			count++
 		}
 	}
 	long := need+items > room && (need > parts || items >= room)
 	if long {
-		need = 24 * s.segments(len(call.Inline))
+		need = 24 * o.segments(len(call.Inline))
 		count++
 	}
 	if long && need+items > room {
@@ -159,7 +163,10 @@ func (o *offering) continued() int {
 // checkSegments returns an error for more segments than the peer takes in a header
 // (draft-ietf-nfsv4-rpcrdma-version-two-00 §5.2.4; R217).
 func (o *offering) checkSegments() error {
-	l, most := &o.slot.call.Lists, o.terms.Segments
+	l, most := o.slot.call.Offered(), o.terms.Segments
+	if l == nil {
+		return nil
+	}
 	n := len(l.Reads) + len(l.Reply)
 	for _, w := range l.Writes {
 		n += len(w)
@@ -176,7 +183,6 @@ func (o *offering) checkSegments() error {
 // results registers the memory for results and the reply.
 func (o *offering) results(ctx context.Context) error {
 	s, call := o.slot, o.call
-	l := &s.call.Lists
 	last := len(call.Results)
 	for last > 0 && len(call.Results[last-1]) == 0 {
 		last-- // no chunk means the same as an empty one, and every peer understands it (R86)
@@ -189,7 +195,7 @@ func (o *offering) results(ctx context.Context) error {
 		return err
 	}
 	for i, buf := range call.Results[:last] {
-		chunk := l.AddWrite(s.segments(len(buf)))
+		chunk := s.lists().AddWrite(o.segments(len(buf)))
 		if len(buf) == 0 {
 			continue
 		}
@@ -210,11 +216,12 @@ func (o *offering) results(ctx context.Context) error {
 		n = o.guessReply(n)
 	}
 	n = max(n, s.shape.reply)
-	if n <= o.terms.recvRoom(l) || s.shape.reply == 0 && n <= o.continued() {
+	if n <= o.terms.recvRoom(s.call.Offered()) || s.shape.reply == 0 && n <= o.continued() {
 		return nil
 	}
+	l := s.lists()
 	l.HasReply = true
-	for range s.segments(n) {
+	for range o.segments(n) {
 		l.Reply = append(l.Reply, header.Segment{})
 	}
 	if call.MaxReply > 0 || n > len(call.ReplyBuf) {
@@ -231,7 +238,7 @@ func (o *offering) results(ctx context.Context) error {
 // same Calls as without Call.WholeReply.
 func (o *offering) comesInline(n int) bool {
 	t := o.terms
-	return n > 0 && t.Recv > defaultInline && n <= t.recvRoom(&o.slot.call.Lists)-max(0, t.Recv-o.set.whole)
+	return n > 0 && t.Recv > defaultInline && n <= t.recvRoom(o.slot.call.Offered())-max(0, t.Recv-o.set.whole)
 }
 
 // registerOwn registers n bytes of the connection's memory for the reply and appends its segments
@@ -255,7 +262,7 @@ func (o *offering) registerOwn(ctx context.Context, to []header.Segment, n int) 
 		return unregistered(n, err)
 	}
 	o.keep(callRegion{mr, ownReplyChunk})
-	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(s.segment))
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), n, uint32(o.segment))
 	return nil
 }
 
@@ -276,7 +283,7 @@ func (o *offering) guessReply(n int) int {
 }
 
 // segments returns the number of segments for a chunk of n bytes.
-func (s *slot) segments(n int) int { return segments(n, s.segment) }
+func (o *offering) segments(n int) int { return segments(n, o.segment) }
 
 // segments returns how many segments of at most longest bytes a chunk of n bytes has.
 func segments(n, longest int) int { return (n + longest - 1) / longest }
@@ -295,7 +302,7 @@ func (o *offering) segmentSize() int {
 // (RFC 8797 §3.2), and the first one, which the Call names, in version 2.
 func (o *offering) access(a verbs.Access) verbs.Access {
 	t := o.terms
-	if t.RemoteInvalidate && o.role == engine.Requester && (!t.CallNamesKey || len(o.slot.regions) == 0) {
+	if t.RemoteInvalidate && o.role == engine.Requester && (!t.CallNamesKey || !o.slot.hasRegions()) {
 		a |= verbs.AccessRemoteInvalidate
 	}
 	return a
@@ -317,10 +324,11 @@ func (o *offering) region(buf []byte, access verbs.Access, chunk int) (verbs.Mem
 
 // keep adds a region to the Call.
 func (o *offering) keep(r callRegion) {
-	if len(o.slot.regions) == 0 {
-		o.offered.offers.begin()
+	s := o.slot.withOffered()
+	if len(s.regions) == 0 {
+		o.caller.offered.offers.begin()
 	}
-	o.slot.regions = append(o.slot.regions, r)
+	s.regions = append(s.regions, r)
 }
 
 // unregistered returns the error of a Call whose memory could not be registered.
@@ -334,7 +342,7 @@ func (o *offering) register(to []header.Segment, buf []byte, number int) error {
 	if err != nil {
 		return err
 	}
-	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(o.slot.segment))
+	chunk.Layout(to, mr.RKey(), mr.RemoteAddr(), len(buf), uint32(o.segment))
 	return nil
 }
 
@@ -344,7 +352,8 @@ func (o *offering) read(position uint32, data []byte) error {
 	// draft-ietf-nfsv4-rpcrdma-version-two-00 §4.4.5: the exact length, without roundup; R71, R304
 	mr, err := o.region(data, verbs.AccessRemoteRead, readChunk)
 	if err == nil {
-		s.call.Lists.Reads = readSegments(s.call.Lists.Reads, position, mr, len(data), s.segment)
+		l := s.lists()
+		l.Reads = readSegments(l.Reads, position, mr, len(data), o.segment)
 	}
 	return err
 }

@@ -33,7 +33,7 @@ var errTurn = fmt.Errorf("rdmaio: other Calls wait for memory windows: %w", verb
 
 // mayBegin returns errTurn if other Calls wait, and the Call is not the one whose turn it is.
 func (o *offering) mayBegin() error {
-	if len(o.slot.regions) == 0 && !o.turn && o.offered.offers.waiting.Load() > 0 {
+	if !o.slot.hasRegions() && !o.turn && o.offered.offers.waiting.Load() > 0 {
 		return errTurn
 	}
 	return nil
@@ -91,7 +91,7 @@ func (o *offering) awaitTurn(ctx context.Context) error {
 		if !errors.Is(err, verbs.ErrQueueFull) {
 			return err
 		}
-		if len(o.slot.regions) > 0 { // its own keys end now
+		if o.slot.hasRegions() { // its own keys end now
 			before++
 		}
 		if err := o.conclude(o.slot); err != nil {

@@ -62,7 +62,7 @@ func (s *slot) refusal(terms *agreed, err error) error {
 	if !errors.As(err, &peer) || peer.Code != PeerErrChunk {
 		return err
 	}
-	l := &s.call.Lists
+	l := s.lists()
 	r := &RefusedError{Peer: peer, Results: len(l.Writes), ReplyChunk: l.HasReply, MaxReply: s.ownsBuf, ReplyRoom: int(header.Total(l.Reply))}
 	if !l.HasReply {
 		// A reply has no read list.

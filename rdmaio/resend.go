@@ -18,7 +18,7 @@ func (s *slot) change(set *settings, terms *agreed, call *Call, err error) bool 
 	if !errors.As(err, &e) || s.shape.resent == maxResent || !terms.defines(e.Code) {
 		return false
 	}
-	l, sh, before := &s.call.Lists, &s.shape, s.shape
+	l, sh, before := s.lists(), &s.shape, s.shape
 	sh.resent++
 	if s.guessedTooLittle(e.Code) {
 		return true

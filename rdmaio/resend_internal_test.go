@@ -64,7 +64,7 @@ func TestShapeChanges(t *testing.T) {
 		var set settings
 		set.SegmentSize, set.MaxReadBytes = 100, 10000
 		s := newSlot()
-		s.shape, s.call.Lists = tt.was, tt.lists
+		s.shape, *s.lists() = tt.was, tt.lists
 		call := &Call{MaxReply: tt.maxReply, Results: [][]byte{make([]byte, 1000), make([]byte, 2000)}}
 		again := s.change(&set, termsOf(2), call, fmt.Errorf("wrapped: %w", &tt.err))
 		if again != (tt.want != shape{}) {

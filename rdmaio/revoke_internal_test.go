@@ -56,7 +56,7 @@ func TestRevocationResumesProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := newSlot()
-	s.regions = []callRegion{{Region: mr}}
+	s.withOffered().regions = []callRegion{{Region: mr}}
 	revoked := make(chan error, 1)
 	go func() { revoked <- s.revoke(c) }()
 	select {

@@ -10,20 +10,20 @@ import (
 // error of version 2 that says what it takes instead
 // (draft-ietf-nfsv4-rpcrdma-version-two-00 §6.4.3). The zero shape changes nothing.
 type shape struct {
-	resent  int  // number of times that it was sent again
-	long    bool // the whole message by read chunk, items too
-	inline  bool // only the first results of Results go by chunk
-	results int  // how many, with inline
-	reply   int  // least length of the reply chunk, bytes; 0: as without an error
-	segment int  // least length of the longest segment, bytes
-	guessed bool // the reply chunk may be too short
-	whole   bool // it is as long as the Call allows
+	resent  uint8 // number of times that it was sent again
+	long    bool  // the whole message by read chunk, items too
+	inline  bool  // only the first results of Results go by chunk
+	guessed bool  // the reply chunk may be too short
+	whole   bool  // it is as long as the Call allows
+	results int32 // how many results go by chunk, with inline
+	reply   int   // least length of the reply chunk, bytes; 0: as without an error
+	segment int   // least length of the longest segment, bytes
 }
 
 // mostResults returns the largest number of results that go by chunk.
 func (sh *shape) mostResults() int {
 	if sh.inline {
-		return sh.results
+		return int(sh.results)
 	}
 	return math.MaxInt
 }
@@ -31,7 +31,7 @@ func (sh *shape) mostResults() int {
 // keep lets only the first n results go by chunk.
 func (sh *shape) keep(n int, l *header.Lists) {
 	if n < len(l.Writes) {
-		sh.inline, sh.results = true, n
+		sh.inline, sh.results = true, int32(n)
 	}
 }
 

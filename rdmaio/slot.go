@@ -13,30 +13,58 @@ import (
 // slot holds the state of one Call, of either form: one that blocks, or one that was submitted. It
 // has a place on the connection, or waits for one (caller.slots).
 type slot struct {
-	call    engine.Call
-	done    chan struct{} // has room for one; wakes a Call that blocks: a place, or the answer
-	regions []callRegion
-	unended error     // why the key of the first region could not be invalidated
-	left    *leftover // if the Call was cancelled
-	ownsBuf bool      // the reply chunk is memory of the connection (Call.MaxReply)
-	long    []byte    // a copy of the reply that came there
-	shape   shape
-	segment int // length of the longest segment offered, bytes
-	keys    revocation
+	call engine.Call
+	done chan struct{} // has room for one; wakes a Call that blocks: a place, or the answer
 
-	replyMemory int // bytes of replyMemory that the Call has
+	// offered is not nil if the Call offers memory to the peer, or was cancelled. It may be left
+	// from an earlier Call, and is empty then. withOffered makes it.
+	*offered
 
+	shape      shape
 	rpc        *Call
 	end        *CallEnd    // nil without Config.Events
-	sent       bool        // the peer may have received it, in any shape
 	prev, next *slot       // in slots.line
 	submit     *submission // nil if it had no Call that was submitted
+	sent       bool        // the peer may have received it, in any shape
 
 	// For lone.
 	answered   atomic.Bool // the wait for done is over
 	polling    atomic.Bool // the caller is in Progress
 	isAnswered func() bool // answered.Load
 }
+
+// offered is the part of a slot for a Call that offers memory to the peer. Most Calls do not need
+// it.
+type offered struct {
+	chunks      engine.Offer // slot.call.Offer, if the Call has chunks
+	regions     []callRegion
+	unended     error     // why the key of the first region could not be invalidated
+	left        *leftover // if the Call was cancelled
+	ownsBuf     bool      // the reply chunk is memory of the connection (Call.MaxReply)
+	long        []byte    // a copy of the reply that came there
+	replyMemory int       // bytes of replyMemory that the Call has
+	keys        revocation
+}
+
+// withOffered returns the part for memory that the peer gets. It leaves alone what the engine uses
+// of a Call in flight.
+func (s *slot) withOffered() *offered {
+	if s.offered == nil {
+		s.offered = new(offered)
+	}
+	return s.offered
+}
+
+// lists returns the chunks that the Call offers, to be filled in. The Call must not be in flight.
+func (s *slot) lists() *header.Lists {
+	if o := s.withOffered(); s.call.Offer == nil {
+		s.call.Offer = &o.chunks
+	}
+	return &s.call.Lists
+}
+
+// hasRegions reports whether the peer has keys of the Call.
+func (s *slot) hasRegions() bool { return s.offered != nil && len(s.regions) > 0 }
 
 func newSlot() *slot {
 	s := &slot{done: make(chan struct{}, 1)}
@@ -74,8 +102,11 @@ func (s *slot) filled(chunk int) int {
 // setReply sets the Reply from the results of the engine. The keys must be invalid.
 func (s *slot) setReply(call *Call) error {
 	r, e := &call.Reply, &s.call
-	r.Message = e.Reply
-	r.Padding = Padding(e.Padding)
+	r.Message, r.Padding = e.Reply, Padding{}
+	var used []uint64
+	if e.Offer != nil {
+		r.Padding, used = Padding(e.Padding), e.Used
+	}
 	if e.LongReply > 0 {
 		if r.Message = s.long; !s.ownsBuf {
 			r.Message = call.ReplyBuf[:e.LongReply]
@@ -92,8 +123,8 @@ func (s *slot) setReply(call *Call) error {
 	r.Items = r.Items[:0]
 	for i, buf := range call.Results {
 		var it xdr.Item
-		if i < len(e.Used) && e.Used[i] > 0 {
-			it.Data = buf[:e.Used[i]]
+		if i < len(used) && used[i] > 0 {
+			it.Data = buf[:used[i]]
 		}
 		r.Items = append(r.Items, it)
 	}

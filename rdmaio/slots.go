@@ -129,7 +129,9 @@ func (l *slots) put(s *slot, waits bool) (next *slot) {
 func (l *slots) recycle(s *slot) {
 	s.call.Forget()
 	s.call.Urgent, s.sent = false, false
-	s.left, s.long = nil, nil // long is the caller's
+	if s.offered != nil {
+		s.left, s.long = nil, nil // long is the caller's
+	}
 	s.rpc, s.end = nil, nil
 	l.unused = append(l.unused, s)
 }

@@ -35,4 +35,11 @@ var rdmaSubmitMutants = []mutant{
 	{"a Call is prepared before the version is known", "rdmaio/submit.go", "!o.terms.known || ", "", rdmaSubmitTests},
 	{"the goroutine of a Call has no deadline", "rdmaio/submit.go", "	if at := s.rpc.Deadline; !at.IsZero() {\n		var", "	if at := s.rpc.Deadline; false {\n		var", rdmaSubmitTests},
 	{"a function that exits loses the others", "rdmaio/submit.go", "			c.ran++\n			c.run(&e)\n", "			c.run(&e)\n			c.ran++\n", rdmaSubmitTests},
+
+	// The part of a slot for memory that the peer gets.
+	{"a Call that is given up changes what the engine reads", "rdmaio/call.go", "	s.withOffered().left = new(leftover)\n", "	s.lists()\n	s.withOffered().left = new(leftover)\n", []string{"rdmaio"}},
+	{"the leftover of a Call is the next one's", "rdmaio/slots.go", "		s.left, s.long = nil, nil // long is the caller's\n", "		s.long = nil\n", []string{"rdmaio"}},
+	{"the peer may return chunks that were not offered", requesterFile, "	if len(m.Writes) > 0 || m.HasReply {\n		c.WithOffer()", "	if false {\n		c.WithOffer()", engineTests},
+	{"the padding of a Reply is lost", requesterFile, "r.Padding.Align != 0 {\n		c.WithOffer().Padding = r.Padding\n", "false {\n		c.WithOffer().Padding = r.Padding\n", engineTests},
+	{"a batch of completions is several steps", "rdmaio/internal/driver/driver.go", "const polled = 128", "const polled = 32", driverTests},
 }

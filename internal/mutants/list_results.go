@@ -3,8 +3,8 @@ package main
 // resultsMutants are in results that come inline because the size of the reply is known.
 var (
 	resultsMutants = []mutant{
-		{"a result comes inline with one byte too many", "rdmaio/offer.go", "n <= t.recvRoom(&o.slot.call.Lists)-max", "n-1 <= t.recvRoom(&o.slot.call.Lists)-max", resultsTests},
-		{"a result has to be one byte shorter", "rdmaio/offer.go", "n <= t.recvRoom(&o.slot.call.Lists)-max", "n < t.recvRoom(&o.slot.call.Lists)-max", resultsTests},
+		{"a result comes inline with one byte too many", "rdmaio/offer.go", "n <= t.recvRoom(o.slot.call.Offered())-max", "n-1 <= t.recvRoom(o.slot.call.Offered())-max", resultsTests},
+		{"a result has to be one byte shorter", "rdmaio/offer.go", "n <= t.recvRoom(o.slot.call.Offered())-max", "n < t.recvRoom(o.slot.call.Offered())-max", resultsTests},
 		{"a peer with 4096 bytes gets other Calls", "rdmaio/offer.go", "t.Recv > defaultInline &&", "t.Recv >= defaultInline &&", resultsTests},
 		{"a peer without private data gets other Calls", "rdmaio/offer.go", "n > 0 && t.Recv > defaultInline &&", "n > 0 &&", resultsTests},
 		{"results come inline although their size is unknown", "rdmaio/offer.go", "return n > 0 && t.Recv", "return t.Recv", resultsTests},

@@ -16,7 +16,8 @@ import (
 // armed first. More completions may follow a full batch.
 func TestQueuesAreArmedBeforeTheyArePolled(t *testing.T) {
 	for _, tt := range []struct{ sends, receives, first, second int }{
-		{0, 0, 0, 0}, {3, 4, 7, 0}, {0, 31, 31, 0}, {0, 32, 32, 0}, {32, 8, 32, 8}, {20, 20, 32, 8}, {0, 40, 32, 8},
+		{0, 0, 0, 0}, {3, 4, 7, 0}, {0, polled - 1, polled - 1, 0}, {0, polled, polled, 0},
+		{polled, 8, polled, 8}, {polled/2 + 4, polled/2 + 4, polled, 8}, {0, polled + 8, polled, 8},
 	} {
 		r := newRig(t)
 		r.sends.wcs, r.recvs.wcs = make([]verbs.WC, tt.sends), make([]verbs.WC, tt.receives)
@@ -185,6 +186,23 @@ func TestClosedSendQueue(t *testing.T) {
 	want := [][]engine.EventKind{{engine.EventStart}, {engine.EventBroken}}
 	if diff := cmp.Diff(want, r.kinds()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// The completions of as many Calls as a busy connection has at a time are one step.
+func TestBatchOfCompletionsIsOneStep(t *testing.T) {
+	r := newRig(t)
+	r.d.Start(fakeEngine{r})
+	const batch = 100
+	r.recvs.wcs = make([]verbs.WC, batch)
+	r.recvs.notify()
+	for _, step := range r.kinds() {
+		if n := len(step); n != batch && step[0] == engine.EventCompletion {
+			t.Errorf("a step has %d completions, want all %d", n, batch)
+		}
+	}
+	if n := len(r.events(engine.EventCompletion)); n != batch {
+		t.Errorf("%d completions were served, want %d", n, batch)
 	}
 }
 

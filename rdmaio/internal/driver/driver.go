@@ -10,8 +10,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
-// polled is the number of completions that a runner takes at a time.
-const polled = 32
+// polled is the number of completions that a runner takes at a time, for one step of the engine and
+// one list of posts.
+const polled = 128
 
 // wcPool has the memory for completions that no runner uses.
 var wcPool = sync.Pool{New: func() any { return new([polled]verbs.WC) }}

@@ -83,8 +83,8 @@ func TestContinuedWithChunks(t *testing.T) {
 	const at, n = 5000, 8
 	p.memory[7], p.memory[8] = []byte("item 123"), make([]byte, 16)
 	c := &engine.Call{XID: 5, Payload: [][]byte{rpcHead(5, header.Call), pattern(9000)}, NamedKey: 8}
-	c.Lists.Reads = []header.ReadSegment{{Position: at, Segment: header.Segment{Handle: 7, Length: n}}}
-	copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 8, Length: 16}})
+	c.WithOffer().Lists.Reads = []header.ReadSegment{{Position: at, Segment: header.Segment{Handle: 7, Length: n}}}
+	copy(c.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 8, Length: 16}})
 	p.ends[0].step(engine.Event{Kind: engine.EventCall, Call: c})
 	p.run()
 	s := p.ends[1]
@@ -121,7 +121,7 @@ func TestCancelInSequence(t *testing.T) {
 		p.run()
 		mine := pattern(12200)
 		c := &engine.Call{XID: 9, Payload: [][]byte{rpcHead(9, header.Call), mine}}
-		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 8, Length: 16}})
+		copy(c.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 8, Length: 16}})
 		p.ends[0].step(engine.Event{Kind: engine.EventCall, Call: c})
 		for range parts {
 			p.ends[0].deliver()

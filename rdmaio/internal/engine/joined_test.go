@@ -384,7 +384,7 @@ func TestNamedKeys(t *testing.T) {
 			for xid := uint32(1); xid <= 3; xid++ {
 				k := &engine.Call{XID: xid, Payload: [][]byte{rpcCall2(xid)}}
 				for i := range uint32(2) {
-					copy(k.Lists.AddWrite(1), []header.Segment{{Handle: 10*xid - 2 + i, Length: 4}})
+					copy(k.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 10*xid - 2 + i, Length: 4}})
 				}
 				if xid < 3 {
 					k.NamedKey = 10*xid - 2

@@ -78,7 +78,7 @@ func (p *pending) offered(key uint32, named bool) bool {
 	case named:
 		return key == p.call.NamedKey
 	}
-	return p.call.Lists.HasKey(key)
+	return p.call.Offer != nil && p.call.Lists.HasKey(key)
 }
 
 // outstanding reports whether a Reply to the Call is expected; p may be nil.

@@ -77,7 +77,7 @@ func (p *pending) fits(sq *sendQueue) bool {
 	if p.call.Long {
 		kind = header.KindNomsg
 	}
-	return sq.fits(kind, &p.call.Lists, p.call.Payload)
+	return sq.fits(kind, sq.lists(p.call), p.call.Payload)
 }
 
 // fits reports whether an answer does.
@@ -94,7 +94,7 @@ func (e *Engine) wantBuffers() {
 	}
 	for i := range min(e.requester.waiting.len(), e.account.Counts().Free) {
 		c := (*e.requester.waiting.at(i)).call
-		bytes += min(size, aligned(e.sends.size(&c.Lists, c.Payload)))
+		bytes += min(size, aligned(e.sends.size(e.sends.lists(c), c.Payload)))
 	}
 	n := (bytes+size-1)/size + e.control.queue.len()
 	if s := &e.sends.sequence; s.open {

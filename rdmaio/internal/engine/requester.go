@@ -47,8 +47,11 @@ func (rq *requester) usable(granted int) int {
 
 // call takes a Call, which is sent when it has a credit.
 func (rq *requester) call(c *Call) {
-	c.Err, c.Sent, c.Reply, c.LongReply, c.Used, c.InvalidatedKey, c.Padding = nil, false, nil, 0, c.Used[:0], 0, Padding{}
+	c.Err, c.Sent, c.Reply, c.LongReply, c.InvalidatedKey = nil, false, nil, 0, 0
 	c.Waited, c.Abandoned = 0, false
+	if c.Offer != nil {
+		c.Used, c.Padding = c.Used[:0], Padding{}
+	}
 	switch {
 	case !rq.open:
 		rq.done(c, rq.ended)
@@ -80,7 +83,9 @@ func (rq *requester) sendCall(p *pending) {
 	if c.Long {
 		m.Kind = header.KindNomsg
 	}
-	m.Lists, m.InvalidateKey = c.Lists, c.NamedKey
+	if m.InvalidateKey = c.NamedKey; c.Offer != nil {
+		m.Lists = c.Lists
+	}
 	buf, n, err := rq.sends.message(m, c.Payload)
 	if err != nil && rq.sends.canContinue(m, c.Payload) {
 		s := &rq.sends.sequence
@@ -91,7 +96,9 @@ func (rq *requester) sendCall(p *pending) {
 		rq.sendPart(s)
 		return
 	}
-	m.Lists, m.InvalidateKey = header.Lists{}, 0 // they are the caller's
+	if m.InvalidateKey = 0; c.Offer != nil {
+		m.Lists = header.Lists{} // they are the caller's
+	}
 	if err != nil {
 		rq.drop(p)
 		rq.done(c, err)
@@ -170,7 +177,7 @@ func (rq *requester) cancel(xid uint32, c *Call, left any) {
 	switch { // its Reply may have come already, and invalidated one
 	case rq.terms.CallNamesKey:
 		p.keys = append(p.keys, c.NamedKey)
-	case rq.terms.RemoteInvalidate && rq.cfg.Role == Requester:
+	case c.Offer != nil && rq.terms.RemoteInvalidate && rq.cfg.Role == Requester:
 		p.keys = c.Lists.Keys(nil)
 	}
 	rq.done(c, nil) // the caller knows why
@@ -215,7 +222,9 @@ func (rq *requester) response(r *Request, f *header.Fault, key uint32) *pending 
 	if c == nil {
 		return nil // cancelled: T64
 	}
-	c.InvalidatedKey, c.Padding = key, r.Padding
+	if c.InvalidatedKey = key; r.Padding.Align != 0 {
+		c.WithOffer().Padding = r.Padding
+	}
 	switch {
 	case f != nil: // R123: no answer to it, but its RPC ends
 		rq.done(c, f)
@@ -290,8 +299,13 @@ func (rq *requester) finish(c *Call, f *header.Fault) {
 func (rq *requester) result(c *Call, m *header.Message) *header.Fault {
 	var long uint64
 	var f *header.Fault
-	if c.Used, long, f = chunk.Returned(c.Used, &c.Lists, &m.Lists); f != nil {
-		return f
+	if len(m.Writes) > 0 || m.HasReply {
+		c.WithOffer() // the peer returns more than was offered
+	}
+	if c.Offer != nil {
+		if c.Used, long, f = chunk.Returned(c.Used, &c.Lists, &m.Lists); f != nil {
+			return f
+		}
 	}
 	if m.Kind == header.KindNomsg {
 		if len(m.Reads) > 0 {

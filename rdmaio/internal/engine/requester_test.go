@@ -32,8 +32,8 @@ func TestCallBytes(t *testing.T) {
 		t.Fatal(diff)
 	}
 	c := call(0xcafe0001)
-	c.Lists.Reads = []header.ReadSegment{{Position: 24, Segment: header.Segment{Handle: 0xaa, Length: 5, Offset: 0x1000}}}
-	copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 9, Offset: 0x2000}})
+	c.WithOffer().Lists.Reads = []header.ReadSegment{{Position: 24, Segment: header.Segment{Handle: 0xaa, Length: 5, Offset: 0x1000}}}
+	copy(c.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 9, Offset: 0x2000}})
 	b.call(c)
 	want := unhex(t, `cafe0001 00000001 00000004 00000000
 		00000001 00000018 000000aa 00000005 00000000 00001000 00000000

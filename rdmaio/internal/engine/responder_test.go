@@ -320,7 +320,7 @@ func FuzzEngine(f *testing.F) {
 		b.e = engine.New(b.cfg)
 		b.step(engine.Event{Kind: engine.EventStart})
 		c := call(1)
-		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 1, Length: 100}})
+		copy(c.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 1, Length: 100}})
 		if calls > 0 {
 			b.call(c)
 		}

@@ -245,7 +245,7 @@ func TestReverseKeys(t *testing.T) {
 		t.Error(diff)
 	}
 	mine := call(1)
-	copy(mine.Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 8, Offset: 0x1000}})
+	copy(mine.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 8, Offset: 0x1000}})
 	b.call(mine)
 	b.ending(1, unhex(t, short(1)), 0xbb) // a reverse Call with the XID of the Call that offered it
 	if !errors.Is(b.fail, engine.ErrInvalidated) {
@@ -254,7 +254,7 @@ func TestReverseKeys(t *testing.T) {
 	b = newBoth(t, engine.Responder, 2, 2, 16)
 	b.agreed(invalidating)
 	mine = call(1)
-	copy(mine.Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 8, Offset: 0x1000}})
+	copy(mine.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 8, Offset: 0x1000}})
 	b.call(mine)
 	b.ending(0, reply(t, 1, 2), 0xbb)
 	if !errors.Is(b.fail, engine.ErrInvalidated) {

@@ -23,6 +23,7 @@ type sendQueue struct {
 	sges       []verbs.SGE    // of Effects.Sends
 	out        header.Message // of our Calls and RDMA_DONE, while it is encoded
 	sequence   sequence       // being sent
+	noLists    header.Lists   // empty, of Calls without chunks
 }
 
 // chain is work requests that are posted together. The last one is signaled, and its completion
@@ -36,6 +37,14 @@ type chain struct {
 	req      *Request      // waits for the completion, or nil
 	deadline time.Duration // for its completion
 	limit    time.Duration // the time that it had until the deadline; 0: there is no deadline
+}
+
+// lists returns the chunks that a Call offers, for reading.
+func (sq *sendQueue) lists(c *Call) *header.Lists {
+	if c.Offer == nil {
+		return &sq.noLists
+	}
+	return &c.Lists
 }
 
 // reset begins a Step.

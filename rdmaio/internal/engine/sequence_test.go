@@ -80,7 +80,7 @@ func TestPartsOfAnyLength(t *testing.T) {
 				p.ends[0].sent = nil
 				p.ends[0].control(engine.EventSendSize, engine.Control{Size: limit})
 				c := &engine.Call{XID: 5, Payload: [][]byte{rpcHead(5, header.Call), pattern(n)}}
-				segments := c.Lists.AddWrite(chunks)
+				segments := c.WithOffer().Lists.AddWrite(chunks)
 				for i := range segments {
 					segments[i] = header.Segment{Handle: 9, Length: 4}
 				}
@@ -115,7 +115,7 @@ func TestListsTooLong(t *testing.T) {
 		if limit > 0 {
 			n = 100 // they fit the buffer
 		}
-		for i := range c.Lists.AddWrite(n) {
+		for i := range c.WithOffer().Lists.AddWrite(n) {
 			c.Lists.Writes[0][i] = header.Segment{Handle: 9, Length: 4}
 		}
 		s.step(engine.Event{Kind: engine.EventCall, Call: c})

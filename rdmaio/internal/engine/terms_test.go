@@ -119,7 +119,7 @@ func TestRequesterAccepts(t *testing.T) {
 	}
 	with := func(xid uint32) *engine.Call {
 		c := call(xid)
-		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 0xb0 + xid, Length: 8, Offset: 0x1000}})
+		copy(c.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 0xb0 + xid, Length: 8, Offset: 0x1000}})
 		return c
 	}
 	for _, c := range []struct {
@@ -180,7 +180,7 @@ func TestCancelledCallsKeys(t *testing.T) {
 		b := newBench(t, engine.Requester, 4, 16)
 		b.agreed(invalidating)
 		c := call(1)
-		copy(c.Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 8, Offset: 0x1000}})
+		copy(c.WithOffer().Lists.AddWrite(1), []header.Segment{{Handle: 0xbb, Length: 8, Offset: 0x1000}})
 		b.call(c)
 		b.step(engine.Event{Kind: engine.EventCancel, XID: 1, Call: c})
 		c.Lists.Reset() // it is its owner's again

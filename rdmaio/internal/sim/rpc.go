@@ -223,7 +223,7 @@ func (p *rpc) issue(e *end) error {
 	p.end, p.posted, p.byReadChunks, p.since = e, true, false, w.now
 	p.regions, p.results, p.reply = p.regions[:0], p.results[:0], nil
 	p.call = engine.Call{XID: p.xid, Owner: p, ReplyTo: poisoned(len(p.want) * w.rng.IntN(2))[:0]}
-	l := &p.call.Lists
+	l := &p.call.WithOffer().Lists
 	place := func(n int) *region {
 		r := e.mem.register(poisoned(n), verbs.AccessRemoteWrite)
 		p.regions = append(p.regions, r)
