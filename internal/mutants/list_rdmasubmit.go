@@ -41,5 +41,5 @@ var rdmaSubmitMutants = []mutant{
 	{"the leftover of a Call is the next one's", "rdmaio/slots.go", "		s.left, s.long = nil, nil // long is the caller's\n", "		s.long = nil\n", []string{"rdmaio"}},
 	{"the peer may return chunks that were not offered", requesterFile, "	if len(m.Writes) > 0 || m.HasReply {\n		c.WithOffer()", "	if false {\n		c.WithOffer()", engineTests},
 	{"the padding of a Reply is lost", requesterFile, "r.Padding.Align != 0 {\n		c.WithOffer().Padding = r.Padding\n", "false {\n		c.WithOffer().Padding = r.Padding\n", engineTests},
-	{"a batch of completions is several steps", "rdmaio/internal/driver/driver.go", "const polled = 128", "const polled = 32", driverTests},
+	{"a batch of completions is several steps", "rdmaio/internal/driver/driver.go", "const polled = 64", "const polled = 32", driverTests},
 }

@@ -193,7 +193,7 @@ func TestClosedSendQueue(t *testing.T) {
 func TestBatchOfCompletionsIsOneStep(t *testing.T) {
 	r := newRig(t)
 	r.d.Start(fakeEngine{r})
-	const batch = 100
+	const batch = 60
 	r.recvs.wcs = make([]verbs.WC, batch)
 	r.recvs.notify()
 	for _, step := range r.kinds() {

@@ -12,7 +12,7 @@ import (
 
 // polled is the number of completions that a runner takes at a time, for one step of the engine and
 // one list of posts.
-const polled = 128
+const polled = 64
 
 // wcPool has the memory for completions that no runner uses.
 var wcPool = sync.Pool{New: func() any { return new([polled]verbs.WC) }}
