@@ -208,7 +208,7 @@ var rpcMutants = []mutant{
 	{"sources without a limit", "runtime/oncrpc/udp/limit.go", "	if len(s.sources) >= maxSources {\n", "	if false {\n", udpTests},
 	{"a long reply has no answer", "runtime/oncrpc/udp/request.go", "size > MaxMessage {", "size > 1<<30 {", udpTests},
 	{"a Call to many hosts is served", "runtime/oncrpc/udp/local_linux.go", "toMany || own != dest", "toMany || !own.IsValid() && dest.IsValid()", udpTests},
-	{"a transmission of another Call's message", "runtime/oncrpc/udp/datagram.go", "	err := p.call.Again(p.ctx)\n", "	err := p.ctx.Err()\n", udpTests},
+	{"a transmission of another Call's message", "runtime/oncrpc/udp/datagram.go", "	if err = p.call.Again(ctx); err == nil {\n", "	if err = ctx.Err(); err == nil {\n", udpTests},
 	// The carrier over TCP.
 	{"a record in fragments has no limit", "runtime/oncrpc/tcp/record.go", "n > rd.maxSize-len(buf):", "n > rd.maxSize:", tcpTests},
 	{"empty fragments without end", "runtime/oncrpc/tcp/record.go", "case fragments > rd.maxFragments:", "case false:", tcpTests},

@@ -56,8 +56,8 @@ func (c *Conn) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, erro
 		c.mu.Lock()
 		c.abandon(p, ctx.Err())
 		c.mu.Unlock()
-		c.proceed()
-		<-p.done // comes at once, or when Renew returns
+		go c.proceed() // not here: the caller may have locks
+		<-p.done       // comes at once, or when Renew returns
 	}
 	return c.result(p)
 }
@@ -133,7 +133,7 @@ func (c *Conn) enter(p *pending) error {
 func (c *Conn) withdraw(d datagram) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.has(d) {
+	if !c.has(d) || d.of.times > 1 || d.of.renewing { // it is over, or sent again
 		return false
 	}
 	c.remove(d.of)

@@ -1,6 +1,7 @@
 package udp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -95,10 +96,29 @@ func (c *Conn) sendAgain() {
 
 // renew sends a Call again that has another message each time. R284: the same XID
 func (c *Conn) renew(p *pending) {
-	err := p.call.Again(p.ctx)
-	if err == nil {
+	err, returned := error(nil), false
+	defer func() { // also if Renew exits the goroutine
+		if !returned {
+			fault := oncrpc.Panicked(recover())
+			c.set.faults.Error("udp: Renew of a Call panicked", "peer", c.RemoteAddr(), "panic", fault.Value, "stack", fault.Frames())
+			err = fault
+		}
+		c.renewed(p, err)
+	}()
+	ctx := p.ctx
+	if at := p.call.Deadline; p.finished != nil && !at.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, at)
+		defer cancel()
+	}
+	if err = p.call.Again(ctx); err == nil {
 		err = checkSize(p.call)
 	}
+	returned = true
+}
+
+// renewed is called when Renew has returned err: it sends the Call again, unless that is over.
+func (c *Conn) renewed(p *pending, err error) {
 	c.mu.Lock()
 	p.renewing = false
 	c.renewals--
