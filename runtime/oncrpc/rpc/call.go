@@ -95,6 +95,11 @@ func (p *pooledCall) prepare(args xdr.Value, opt *Options, most bound) error {
 		if p.call.Results = opt.Results; len(opt.Results) > 0 {
 			p.call.MaxReply = -1 // the long results go to opt.Results
 			p.call.WholeReply = most.whole
+			for _, memory := range opt.Results {
+				if len(memory) > most.whole { // it leaves them out, or an interceptor asks for more
+					p.call.WholeReply = 0
+				}
+			}
 		}
 		if opt.ReplyBuf != nil {
 			p.call.ReplyBuf, p.call.MaxReply, p.dec = opt.ReplyBuf, 0, p.aliasing

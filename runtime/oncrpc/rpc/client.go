@@ -138,9 +138,9 @@ func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value,
 	return c.call(ctx, proc, args, results, opt, c.maxReply(results))
 }
 
-// CallAtMost is Call for results of at most size bytes. Generated clients use it where the
-// arguments tell the size, as the count of a READ does. Larger results are refused by a server
-// over RDMA if they do not fit inline.
+// CallAtMost is Call for results of at most size bytes, including those in Options.Results.
+// Generated clients use it where the arguments tell the size, as the count of a READ does. Larger
+// results are refused by a server over RDMA if they do not fit inline.
 func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, size uint64) error {
 	return c.call(ctx, proc, args, results, opt, c.bounded(size))
 }

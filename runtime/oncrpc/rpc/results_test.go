@@ -123,3 +123,20 @@ func TestCallsStateTheWholeReply(t *testing.T) {
 		}
 	}
 }
+
+// An interceptor asks for more than the caller did: the size of the reply is not known any more.
+// Neither is it if a size does not include the results.
+func TestInterceptorAsksForMore(t *testing.T) {
+	var got oncrpc.Call
+	ahead := func(ctx context.Context, call *rpc.Invocation, next func(context.Context) error) error {
+		args := *call.Args.(*store.ReadArgs)
+		args.Count = 1 << 20
+		call.Args, call.Options = &args, &rpc.Options{Results: [][]byte{make([]byte, 1<<20)}}
+		return next(ctx)
+	}
+	c := rpc.NewClient(wholeReplies{got: &got}, storeV1, &rpc.ClientConfig{Interceptors: []rpc.ClientInterceptor{ahead}})
+	_ = c.CallAtMost(t.Context(), store.ProcRead, &store.ReadArgs{Count: 100}, new(store.ReadRes), nil, 100+20)
+	if got.WholeReply != 0 {
+		t.Errorf("WholeReply is %d, and the result has up to %d bytes", got.WholeReply, 1<<20)
+	}
+}
