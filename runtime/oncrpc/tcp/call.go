@@ -225,10 +225,10 @@ func (c *caller) abandon(p *pending, why error) {
 	}
 }
 
-// giveUp abandons a Call whose caller no longer waits.
+// giveUp abandons a Call whose caller no longer waits. It runs no functions of other Calls: the
+// caller may have locks that they take.
 func (c *caller) giveUp(p *pending, why error) {
 	c.conn.mu.Lock()
+	defer c.conn.mu.Unlock()
 	c.abandon(p, why)
-	c.conn.mu.Unlock()
-	c.deliver()
 }

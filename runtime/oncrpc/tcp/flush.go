@@ -5,12 +5,27 @@ import (
 	"sync"
 )
 
+// holding says which messages in the queue wait for flush.
+type holding uint8
+
+const (
+	open      holding = iota // none
+	heldLater                // all from the time on at which the queue is empty
+	held                     // all
+)
+
 // hold is called by the goroutine that reads when it has records at hand: messages that are queued
-// wait for flush, and leave together.
+// wait for flush, and leave together. Those that a flush before has left to a goroutine do not.
 func (w *writer) hold() {
 	w.mu.Lock()
-	w.held = true
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	if w.held != open {
+		return
+	}
+	w.held = held
+	if w.writes && w.queue.first != nil {
+		w.held = heldLater
+	}
 }
 
 // flush is called before the goroutine that reads may wait. It runs the functions of Calls that are
@@ -20,7 +35,7 @@ func (w *writer) hold() {
 func (w *writer) flush() {
 	w.returned()
 	w.mu.Lock()
-	w.held = false
+	w.held = open
 	mine := !w.writes && w.queue.first != nil
 	w.writes = w.writes || mine
 	w.mu.Unlock()

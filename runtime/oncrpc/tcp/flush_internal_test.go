@@ -26,9 +26,31 @@ func TestMessagesAreHeldUntilFlush(t *testing.T) {
 	if c.out.writes || !c.out.busy() {
 		t.Errorf("a message that is held: writes is %v, busy %v", c.out.writes, c.out.busy())
 	}
-	c.out.held = false
+	c.out.held = open
 	if !c.out.take() || len(c.out.batch) != 2 {
 		t.Errorf("%d messages leave together, want 2", len(c.out.batch))
+	}
+}
+
+// Messages that a flush leaves to the goroutine that writes leave, although further ones are held.
+func TestHeldMessagesDoNotKeepThoseBefore(t *testing.T) {
+	c := bare(settings{})
+	push := func() {
+		c.out.queue.push(&message{Message: oncrpc.Message{Inline: make([]byte, 40)}, request: &request{}})
+	}
+	c.out.writes = true
+	c.out.hold()
+	push()
+	push()
+	c.out.flush()
+	c.out.hold()
+	if !c.out.take() || len(c.out.batch) != 2 {
+		t.Errorf("%d messages leave after flush, want 2", len(c.out.batch))
+	}
+	push()
+	c.out.hold()
+	if c.out.take() {
+		t.Error("a message leaves that was queued after hold")
 	}
 }
 

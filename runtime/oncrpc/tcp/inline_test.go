@@ -253,8 +253,9 @@ func TestRepliesOfARowAreWritten(t *testing.T) {
 			}
 		}()
 		synctest.Wait()
-		if n := got.Load(); n != 64 || h.served.Load() != 70 {
-			t.Errorf("%d replies were written when handler %d ran, want 64 and 70", n, h.served.Load())
+		// A goroutine that writes takes replies that follow, too.
+		if n := got.Load(); n < 64 || h.served.Load() != 70 {
+			t.Errorf("%d replies were written when handler %d ran, want 64 at least, and 70", n, h.served.Load())
 		}
 		close(h.gate)
 		synctest.Wait()

@@ -155,7 +155,7 @@ func (s *serving) admit() (ok, room bool, err error) {
 	defer s.conn.mu.Unlock()
 	s.conn.seen.Received++
 	for (s.requests >= s.conn.set.MaxRequests || s.full()) && s.conn.err == nil {
-		if s.conn.out.held { // the answers that make room may be held
+		if s.conn.out.held != open { // the answers that make room may be held
 			s.conn.mu.Unlock()
 			s.conn.out.flush()
 			s.conn.mu.Lock()

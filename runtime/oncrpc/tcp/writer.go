@@ -26,7 +26,8 @@ const (
 // first lets others run: without that, nearly every message would need a separate write.
 //
 // While the goroutine that reads has records at hand, messages are held, and before it waits it
-// writes them all by itself, as far as the system takes them at once (flush).
+// writes them all by itself, as far as the system takes them at once (flush). What it leaves to a
+// goroutine that writes is written, although further messages are held.
 //
 //	           start                     take: the queue is empty
 //	resting ──────────> writes ────────────────────────────────────> resting
@@ -54,7 +55,7 @@ type writer struct {
 	// Guarded by mu.
 	queue    queue
 	writes   bool      // a goroutine writes
-	held     bool      // no goroutine is started: the one that reads calls flush
+	held     holding   // no goroutine is started: the one that reads calls flush
 	hurry    bool      // its write was interrupted
 	broken   error     // of a write that has failed
 	farewell time.Time // when the last write must end; zero: the connection is up
@@ -76,7 +77,7 @@ type writer struct {
 // enqueue puts a message into the queue. c.mu must be held, and the connection must be up.
 func (c *Conn) enqueue(m *message) {
 	c.out.queue.push(m)
-	if !c.out.writes && !c.out.held {
+	if !c.out.writes && c.out.held == open {
 		c.startWriter()
 	}
 }
@@ -147,7 +148,7 @@ func (w *writer) take() bool {
 	defer w.mu.Unlock()
 	w.batch, w.bufs = w.batch[:0], w.bufs[:0]
 	w.size = 0
-	for w.queue.first != nil && !w.held && w.size < batchBytes && len(w.batch) < batchMessages {
+	for w.queue.first != nil && w.held != held && w.size < batchBytes && len(w.batch) < batchMessages {
 		m := w.queue.first
 		w.queue.remove(m)
 		m.state = writing
@@ -156,6 +157,9 @@ func (w *writer) take() bool {
 		w.batch = append(w.batch, m)
 		w.bufs = m.Gather(append(w.bufs, m.mark[:]), nil)
 		w.size += size
+	}
+	if w.queue.first == nil && w.held == heldLater {
+		w.held = held
 	}
 	if len(w.batch) == 0 {
 		w.writes = false
