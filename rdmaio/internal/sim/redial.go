@@ -60,7 +60,9 @@ func (r *redial) acquire(p *rpc) {
 	e, crowded, ok := r.machine.Take()
 	if !ok {
 		p.waits = &machine.Call[*end]{Again: p.tries > 0 && !r.w.cfg.Bugs.ForgetLoss}
-		p.failures = r.machine.Stats().DialFailures
+		if p.tries == 0 {
+			p.failures = r.machine.Stats().DialFailures
+		}
 		r.waiting[p.waits] = p
 		r.step(&machine.Event[*end]{Kind: machine.Ask, Call: p.waits})
 		return

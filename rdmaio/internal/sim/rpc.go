@@ -42,7 +42,7 @@ type rpc struct {
 	again machine.Tries
 	waits *machine.Call[*end] // for a connection; nil: it does not
 
-	failures uint64 // to connect, when it began to wait
+	failures uint64 // to connect, when its last try was over, or its wait began
 	refusals int    // answers that refuse it
 	givenUp  string // why its caller gave up, or ""
 	sent     bool

@@ -253,6 +253,8 @@ func (w *world) done(e *end, p *rpc) {
 		return
 	}
 	p.posted = false
+	// A failure to connect that comes later may begin a pause in which the RPC fails.
+	p.failures = w.redial.machine.Stats().DialFailures
 	p.sent = p.sent || c.Sent
 	if p.givenUp != "" && c.Sent {
 		e.given.add(p.xid)
