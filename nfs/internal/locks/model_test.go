@@ -34,6 +34,7 @@ type model struct {
 type wish struct {
 	owner, from, to, mode int
 	former                [bytesOf]int
+	unsure                [bytesOf]bool // the owner has not called for the byte since
 }
 
 func (m *model) conflict(owner, from, to, mode int) bool {
@@ -62,6 +63,9 @@ func (m *model) wake(from, to int) (granted []wish) {
 				return false
 			}
 			w.former = *m.held[w.owner]
+			for i := w.from; i <= w.to; i++ {
+				w.unsure[i] = true
+			}
 			m.set(w.owner, w.from, w.to, w.mode)
 			m.pending = append(m.pending, w)
 			granted = append(granted, w)
@@ -79,14 +83,49 @@ func (m *model) forget(owner int, match func(wish) bool) {
 }
 
 func (m *model) know(owner, from, to int) {
-	m.pending = slices.DeleteFunc(m.pending, func(w wish) bool { return w.owner == owner && w.from <= to && from <= w.to })
+	m.pending = slices.DeleteFunc(m.pending, func(w wish) bool {
+		return w.owner == owner && w.from <= to && from <= w.to && !m.unsure(w, from, to)
+	})
+	m.trim(m.pending, owner, from, to)
 }
 
+// unsure reports whether a grant has bytes outside of a range that the owner has not called for.
+func (m *model) unsure(w wish, from, to int) bool {
+	for i := range bytesOf {
+		if w.unsure[i] && (i < from || i > to) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *model) trim(pending []wish, owner, from, to int) {
+	for i := range pending {
+		for j := from; j <= to && pending[i].owner == owner; j++ {
+			pending[i].unsure[j] = false
+		}
+	}
+}
+
+func (m *model) accept(i int) {
+	m.trim(m.pending[:i], m.pending[i].owner, m.pending[i].from, m.pending[i].to)
+	m.pending = slices.Delete(m.pending, i, i+1)
+}
+
+// revert gives each byte of a grant what it had before. A byte that was granted again since gets it
+// when that is refused, too.
 func (m *model) revert(i int) []wish {
 	w := m.pending[i]
 	m.pending = slices.Delete(m.pending, i, i+1)
 	for j := w.from; j <= w.to; j++ {
-		m.held[w.owner][j] = w.former[j]
+		later := slices.IndexFunc(m.pending[i:], func(v wish) bool { return v.owner == w.owner && v.from <= j && j <= v.to })
+		switch {
+		case !w.unsure[j]:
+		case later >= 0:
+			m.pending[i+later].former[j] = w.former[j]
+		case w.former[j] == 0 || !m.conflict(w.owner, j, j, w.former[j]):
+			m.held[w.owner][j] = w.former[j]
+		}
 	}
 	return m.wake(w.from, w.to)
 }
@@ -187,9 +226,10 @@ func (p *pair) step(what byte, owner, from, to, mode int) {
 			return
 		}
 		i := from % len(m.pending)
-		at := slices.IndexFunc(p.granted, func(w *Waiter) bool { return same(w, m.pending[i]) })
-		if w := p.granted[at]; to%2 == 0 {
-			m.pending = slices.Delete(m.pending, i, i+1)
+		if w := p.granted[i]; !same(w, m.pending[i]) {
+			p.t.Fatalf("%s: %+v is pending, the model has %+v", step, w.Request, m.pending[i])
+		} else if to%2 == 0 {
+			m.accept(i)
 			p.table.Accepted(w)
 			p.compare(step, nil, nil)
 		} else {
@@ -230,13 +270,13 @@ func (p *pair) agree() {
 			case last >= 0 && want[last].exclusive == (mode == 2) && want[last].Last+1 == span(i, i).First:
 				want[last].Last = span(i, i).Last
 			default:
-				want = append(want, formerly{span(i, i), mode == 2})
+				want = append(want, formerly{span(i, i), true, mode == 2})
 			}
 		}
 		var got []formerly
 		if own := p.table.find(request(o, 0, 0, 1)); own != nil {
 			for _, n := range own.own.near(nil, Range{0, End}) {
-				got = append(got, formerly{n.Range, n.exclusive})
+				got = append(got, formerly{n.Range, true, n.exclusive})
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -299,6 +339,11 @@ func (t *Table) sound(tt *testing.T) {
 			u.locks += o.ranges
 			u.waiters += o.waiters + len(o.granted)
 			sources[p.client.source] = u
+		}
+		for _, n := range f.all.near(nil, Range{0, End}) {
+			if c := f.all.conflict(n.Range, n.owner, (&Request{Exclusive: n.exclusive}).kind()); c != nil {
+				tt.Fatalf("file %s: %v, exclusive %v, and %v, exclusive %v, have two owners", name, n.Range, n.exclusive, c.Range, c.exclusive)
+			}
 		}
 		if n := size(tt, f.all); n != total {
 			tt.Fatalf("a file has %d ranges, its owners %d", n, total)

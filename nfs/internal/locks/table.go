@@ -122,11 +122,19 @@ func (t *Table) find(q *Request) *owner {
 	return f.owners[process{c, q.SVID, q.Owner}]
 }
 
-// open returns the owner of a request, and adds it if necessary. The caller then calls settle.
-func (t *Table) open(q *Request) (*owner, error) {
+// open returns the owner of a request, and adds it if necessary. The caller then calls settle. What
+// the owner has from another start of its client is released, for it is not the same process: open
+// returns the requests that are granted by that.
+func (t *Table) open(q *Request) (o *owner, granted []*Waiter, err error) {
 	if o := t.find(q); o != nil {
-		o.state = q.State
-		return o, nil
+		if q.State != 0 && o.state != 0 && q.State != o.state {
+			t.clear(o)
+			granted = t.wake(o.file, Range{0, End})
+		}
+		if q.State != 0 {
+			o.state = q.State
+		}
+		return o, granted, nil
 	}
 	c := t.clients[q.Client]
 	if c == nil {
@@ -135,7 +143,7 @@ func (t *Table) open(q *Request) (*owner, error) {
 			s = &source{name: q.Source}
 		}
 		if err := t.room(s, usage{clients: 1}); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		c = &client{q.Client, s, map[*owner]bool{}}
 		t.clients[c.Client] = c
@@ -147,9 +155,16 @@ func (t *Table) open(q *Request) (*owner, error) {
 		t.files[f.name] = f
 	}
 	t.owners++
-	o := &owner{id: t.owners, process: process{c, q.SVID, q.Owner}, file: f, state: q.State}
+	o = &owner{id: t.owners, process: process{c, q.SVID, q.Owner}, file: f, state: q.State}
 	f.owners[o.process], c.owners[o] = o, true
-	return o, nil
+	return o, nil, nil
+}
+
+// clear releases all locks of an owner, and forgets its requests that wait.
+func (t *Table) clear(o *owner) {
+	t.forget(o, func(*Waiter) bool { return true })
+	t.know(o, Range{0, End}, nil)
+	_ = t.set(o, Range{0, End}, nil) // splits nothing
 }
 
 // settle removes an owner without locks that waits for none, with its file and client if these have
@@ -185,7 +200,7 @@ func (t *Table) Unlock(q *Request) (granted []*Waiter, err error) {
 		return nil, err
 	}
 	t.forget(o, func(w *Waiter) bool { return w.Range == q.Range })
-	t.know(o, q.Range)
+	t.know(o, q.Range, nil)
 	return t.wake(o.file, q.Range), nil
 }
 
@@ -204,9 +219,7 @@ func (t *Table) Free(c Client, keep int32) (granted []*Waiter) {
 		if keep != 0 && o.state == keep {
 			continue
 		}
-		t.forget(o, func(*Waiter) bool { return true })
-		t.know(o, Range{0, End})
-		_ = t.set(o, Range{0, End}, nil) // splits nothing
+		t.clear(o)
 		files = append(files, o.file)
 		t.settle(o)
 	}
