@@ -2,6 +2,7 @@ package nlm
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type calls struct {
 type callee struct {
 	at   Address
 	jobs []*job
+	left int // jobs that were left when those that were over were removed the last time
 }
 
 // job is a call: GRANTED for a request that has waited, or the result of a message.
@@ -42,6 +44,7 @@ type job struct {
 	until  time.Time // the last try
 	proc   uint32
 	args   xdr.Value
+	sent   bool // the client may have the lock, and its reply was lost
 }
 
 // grant calls the clients whose requests were granted.
@@ -70,6 +73,10 @@ func (c *calls) add(at Address, j *job) {
 		return
 	}
 	if e != nil {
+		if len(e.jobs) > 2*e.left { // no more than twice as many as the table's limits allow
+			e.jobs = slices.DeleteFunc(e.jobs, func(j *job) bool { return j.waiter != nil && !s.table.Pending(j.waiter) })
+			e.left = len(e.jobs)
+		}
 		e.jobs = append(e.jobs, j)
 		return
 	}
@@ -101,7 +108,7 @@ func (c *calls) run(e *callee) {
 	}
 	defer leave()
 	for j := c.next(e); j != nil && s.ctx.Err() == nil; j = c.next(e) {
-		done := j.waiter != nil && !s.table.Pending(j.waiter) // the client has asked again
+		done := c.over(j)
 		if !done {
 			var err error
 			if over, err = c.call(e.at, over, j); err == nil {
@@ -120,6 +127,26 @@ func (c *calls) run(e *callee) {
 		case <-s.ctx.Done():
 		}
 	}
+}
+
+// over reports whether a request needs no call, because the client has called for its range. If it
+// has less than was granted, GRANTED would say too much: what is left of the grant goes back, unless
+// the client may have it.
+func (c *calls) over(j *job) bool {
+	s := c.server
+	switch {
+	case j.waiter == nil:
+		return false
+	case !s.table.Pending(j.waiter):
+		return true
+	case !s.table.Cut(j.waiter):
+		return false
+	case j.sent:
+		s.table.Accepted(j.waiter)
+	default:
+		c.grant(s.table.Rejected(j.waiter))
+	}
+	return true
 }
 
 // remove removes calls of a client.
@@ -173,13 +200,15 @@ func (c *calls) call(at Address, over Carrier, j *job) (Carrier, error) {
 	}
 	var res nlm4.Res
 	if err := rpc.NewClient(over, nlm4rpc.Program(), nil).Call(ctx, j.proc, j.args, &res, nil); err != nil {
+		var failed *rpc.Error
+		j.sent = j.sent || errors.As(err, &failed) && failed.MayHaveRun
 		return over, err
 	}
-	switch res.Stat.Stat {
-	case nlm4.StatusGranted:
-		s.table.Accepted(j.waiter)
-	case nlm4.StatusDeniedGracePeriod:
+	switch {
+	case res.Stat.Stat == nlm4.StatusDeniedGracePeriod:
 		return over, errGrace
+	case res.Stat.Stat == nlm4.StatusGranted || j.sent: // a client that has the lock waits no more
+		s.table.Accepted(j.waiter)
 	default:
 		c.grant(s.table.Rejected(j.waiter))
 	}

@@ -27,7 +27,7 @@ type monitor struct {
 	former []locks.Client // of the former life
 	path   string         // empty without a file
 
-	mu    sync.Mutex
+	mu    sync.RWMutex
 	noted map[locks.Client]bool
 	file  *os.File // to append to
 }
@@ -117,15 +117,22 @@ func syncDir(name string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
+// has reports whether a client is noted: it has locks, or had some before the restart.
+func (m *monitor) has(c locks.Client) bool {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.noted[c]
+}
+
 // add notes a client before it has a lock. If the file has many clients, those without locks are
 // removed first: have returns the others.
 func (m *monitor) add(c locks.Client, have func() []locks.Client) error {
+	if m.path == "" || m.has(c) {
+		return nil
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.noted[c] {
-		return nil
-	}
-	if m.path == "" {
 		return nil
 	}
 	if len(m.noted) >= manyClients || m.file == nil {

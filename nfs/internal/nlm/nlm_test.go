@@ -370,6 +370,8 @@ func TestLocksAreReclaimedAfterARestart(t *testing.T) {
 		a = l.client("127.0.0.1", a.name)
 		b := l.client("127.0.0.2", "b")
 		b.tries(b.of(1, 0, 1), false, nlm4.StatusDeniedGracePeriod)
+		// It had no locks before the restart.
+		b.locks(nlm4.LockArgs{Exclusive: true, Lock: b.of(1, 0, 1), Reclaim: true}, denied)
 		b.finds(b.of(1, 0, 1), nlm4.StatusDeniedGracePeriod)
 		b.unlocks(b.of(1, 0, 1), granted)
 		a.locks(reclaim, granted)

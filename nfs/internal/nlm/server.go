@@ -174,6 +174,9 @@ func (s *Server) lock(r *rpc.Request, args *nlm4.LockArgs, monitored bool) nlm4.
 	if status == nlm4.StatusGranted {
 		status = s.cfg.Check(r, args.Lock.FH, args.Exclusive)
 	}
+	if status == nlm4.StatusGranted && args.Reclaim && !s.monitor.has(q.Client) {
+		status = nlm4.StatusDenied // it had no locks before the restart
+	}
 	if status != nlm4.StatusGranted {
 		return status
 	}

@@ -1,0 +1,143 @@
+package nlm
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4/nlm4rpc"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/locks"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/mem"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+)
+
+// failing is a carrier whose calls fail.
+type failing struct {
+	oncrpc.Carrier
+	err error
+}
+
+func (f failing) Call(context.Context, *oncrpc.Call) (*oncrpc.Reply, error) { return nil, f.err }
+func (failing) XID() uint32                                                 { return 1 }
+func (failing) Close() error                                                { return nil }
+
+// waits returns a request of a process that waits for a lock of another one.
+func waits(t *testing.T, s *Server, process int32) *locks.Request {
+	t.Helper()
+	q := &locks.Request{
+		Client: locks.Client{Host: "192.0.2.1"}, Source: "192.0.2.1", File: "f", SVID: process, Range: locks.Range{Last: 9}, Exclusive: true,
+	}
+	tag := &granted{at: Address{Host: q.Host}}
+	if res, _, err := s.table.Lock(q, tag); res != locks.Waiting || err != nil {
+		t.Fatal(process, res, err)
+	}
+	return q
+}
+
+// A client that cannot be called locks by LOCK what it was granted, and unlocks. The calls for it
+// are forgotten, except a few.
+func TestCallsForClientsThatAskAgainAreForgotten(t *testing.T) {
+	s, err := New(Config{Reach: func(ctx context.Context, _ Address, _, _ uint32) (Carrier, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}, Limits: locks.Limits{SourceWaiters: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := &locks.Request{Client: locks.Client{Host: "192.0.2.1"}, Source: "192.0.2.1", File: "f", Range: locks.Range{Last: 9}, Exclusive: true}
+	if res, _, err := s.table.Lock(q, nil); res != locks.Granted || err != nil {
+		t.Fatal(res, err)
+	}
+	for i := range int32(1000) {
+		next := waits(t, s, (i+1)%2)
+		woken, err := s.table.Unlock(q) // accepts what the process was granted
+		if err != nil || len(woken) != 1 {
+			t.Fatal(err, woken)
+		}
+		s.calls.grant(woken)
+		q = next
+	}
+	s.calls.mu.Lock()
+	n := len(s.calls.callees[Address{Host: q.Host}].jobs)
+	s.calls.mu.Unlock()
+	if n > 2*4 {
+		t.Errorf("%d calls are kept for a source with 4 requests", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A request whose client has unlocked a part needs no GRANTED, which would be about all of it. The
+// rest is free if the client was not called yet, and stays if it may have the lock.
+func TestGrantsThatAreCutAreNotCalled(t *testing.T) {
+	for _, sent := range []bool{false, true} {
+		s, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, j := woken(t, s)
+		j.sent = sent
+		if s.calls.over(j) {
+			t.Error("a grant needs no call")
+		}
+		part := j.waiter.Request
+		part.Range.First = 5
+		if _, err := s.table.Unlock(&part); err != nil {
+			t.Fatal(err)
+		}
+		if !s.calls.over(j) || s.table.Pending(j.waiter) {
+			t.Error("a grant that is cut needs a call")
+		}
+		if _, conflict := s.table.Test(other); conflict != sent {
+			t.Errorf("sent %v: the rest is locked: %v", sent, conflict)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// GRANTED that failed is sent again. A client that has taken the lock by the first one waits for
+// nothing, and answers DENIED: the lock stays. It is released if the first one has not run.
+func TestLostReplyOfGranted(t *testing.T) {
+	for _, ran := range []bool{false, true} {
+		s, err := New(Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, j := woken(t, s)
+		over := failing{err: &oncrpc.CallError{MayHaveRun: ran, Err: oncrpc.ErrClosed}}
+		if _, err := s.calls.call(Address{}, over, j); err == nil || !s.table.Pending(j.waiter) {
+			t.Errorf("a call that fails: %v", err)
+		}
+		denies := mem.New(rpc.NewHandler(nil, nlm4rpc.NewService(s)), nil) // waits for nothing
+		if _, err := s.calls.call(Address{}, denies, j); err != nil || s.table.Pending(j.waiter) {
+			t.Errorf("a call that is answered: %v", err)
+		}
+		if _, conflict := s.table.Test(other); conflict != ran {
+			t.Errorf("the first call has run %v, and the client has the lock %v", ran, conflict)
+		}
+		if err := errors.Join(denies.Close(), s.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// woken returns the call for a request whose lock another owner has released, and the request of
+// that one.
+func woken(t *testing.T, s *Server) (other *locks.Request, j *job) {
+	t.Helper()
+	other = &locks.Request{Client: locks.Client{Host: "other"}, Source: "other", File: "f", Range: locks.Range{Last: 9}, Exclusive: true}
+	if res, _, err := s.table.Lock(other, nil); res != locks.Granted || err != nil {
+		t.Fatal(res, err)
+	}
+	waits(t, s, 1)
+	all, err := s.table.Unlock(other)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	return other, &job{waiter: all[0], proc: nlm4.ProcGranted, args: &nlm4.TestArgs{}}
+}
