@@ -105,6 +105,25 @@ func (t *Table) Test(q *Request) (held Held, conflict bool) {
 	return Held{n.Range, n.exclusive, p.svid, p.client.Client}, true
 }
 
+// May reports whether Lock may succeed or let a request wait, which changes nothing. The error is a
+// LimitError about clients.
+func (t *Table) May(q *Request, wait bool) (bool, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f := t.files[q.File]; !wait && f != nil && f.all.conflict(q.Range, t.find(q), q.kind()) != nil {
+		return false, nil
+	}
+	if t.clients[q.Client] != nil {
+		return true, nil
+	}
+	s := t.sources[q.Source]
+	if s == nil {
+		s = &source{name: q.Source}
+	}
+	err := t.room(s, usage{clients: 1})
+	return err == nil, err
+}
+
 // kind returns the locks that a request conflicts with.
 func (q *Request) kind() int {
 	if q.Exclusive {

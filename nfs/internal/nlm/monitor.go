@@ -166,19 +166,20 @@ func (m *monitor) broken(err error) error {
 }
 
 // settle forgets the clients of the former life after the grace period, except those that have
-// locks.
-func (m *monitor) settle(have []locks.Client) error {
+// locks: have returns these. A client that is noted before it, and locks after it, is noted again
+// by the caller of add.
+func (m *monitor) settle(have func() []locks.Client) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.former, m.noted = nil, map[locks.Client]bool{}
-	for _, c := range have {
+	for _, c := range have() {
 		m.noted[c] = true
 	}
 	return m.write()
 }
 
 // close writes the clients that have locks, or leaves the file as it is for nil.
-func (m *monitor) close(have []locks.Client) error {
+func (m *monitor) close(have func() []locks.Client) error {
 	var err error
 	if have != nil {
 		err = m.settle(have)

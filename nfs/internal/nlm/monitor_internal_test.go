@@ -36,7 +36,7 @@ func TestFileOfClients(t *testing.T) {
 		if m.start != 9 || len(m.former) != tt.former {
 			t.Errorf("%q: start %d, %v", tt.text, m.start, m.former)
 		}
-		if err := m.close([]locks.Client{}); err != nil {
+		if err := m.close(func() []locks.Client { return nil }); err != nil {
 			t.Error(err)
 		}
 	}
@@ -95,10 +95,33 @@ func TestClientsAreNoted(t *testing.T) {
 	if strings.Contains(text(), "first") {
 		t.Errorf("the file has a client without locks: %q", text())
 	}
-	if err := m.close([]locks.Client{{Host: "has"}}); err != nil {
+	if err := m.close(have); err != nil {
 		t.Fatal(err)
 	}
 	if got := text(); got != "lockers of start 1\n\"has\" \"\"\n" {
 		t.Errorf("at the end the file is %q", got)
+	}
+}
+
+// At the end of the grace period, a client that locks meanwhile is either among those that have
+// locks, or noted afterwards: these are asked for while clients cannot be noted.
+func TestNoClientIsForgottenAtTheEndOfTheGracePeriod(t *testing.T) {
+	m, err := openMonitor(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := locks.Client{Host: "host", Name: "name"}
+	err = m.settle(func() []locks.Client {
+		if m.mu.TryLock() {
+			t.Error("clients can be noted, and are then forgotten")
+			m.mu.Unlock()
+		}
+		return []locks.Client{c}
+	})
+	if err != nil || !m.has(c) {
+		t.Errorf("a client that has locks is noted: %v, %v", m.has(c), err)
+	}
+	if err := m.close(nil); err != nil {
+		t.Error(err)
 	}
 }

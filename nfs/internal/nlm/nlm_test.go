@@ -3,6 +3,7 @@ package nlm_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -376,7 +377,7 @@ func TestLocksAreReclaimedAfterARestart(t *testing.T) {
 		b.unlocks(b.of(1, 0, 1), granted)
 		a.locks(reclaim, granted)
 		a.locks(reclaim, granted) // again
-		l.cfg.Grace = 50 * time.Millisecond
+		l.cfg.Grace = time.Second
 	}
 	b := l.client("127.0.0.2", "b")
 	b.await(b.of(1, 0, 1), denied)
@@ -408,6 +409,28 @@ func TestClientsAreNotedBeforeTheirLocks(t *testing.T) {
 	}
 	l.start()
 	<-one.notified
+}
+
+// A client that gets no lock is not noted: another one's lock is in the way, or it is one too many.
+func TestClientsWithoutLocksAreNotNoted(t *testing.T) {
+	l := newLab(t, nlm.Config{State: t.TempDir(), Limits: locks.Limits{SourceClients: 2}})
+	a := l.client("127.0.0.1", "a")
+	a.tries(a.of(1, 0, 1), false, granted)
+	for i := range 20 {
+		a.name = fmt.Sprint("denied ", i)
+		a.tries(a.of(2, 0, 1), false, denied)
+	}
+	a.name = "waits"
+	a.tries(a.of(2, 0, 1), true, blocked)
+	for i := range 20 {
+		a.name = fmt.Sprint("too many ", i)
+		a.tries(a.of(2, 10, 1), false, nlm4.StatusDeniedNoLocks)
+	}
+	text, err := os.ReadFile(filepath.Join(l.cfg.State, "lockers"))
+	check(t, err)
+	if want := "lockers of start 1\n\"127.0.0.1\" \"a\"\n\"127.0.0.1\" \"waits\"\n"; string(text) != want {
+		t.Errorf("the file is %q, expected %q", text, want)
+	}
 }
 
 // NM_LOCK is a lock as by LOCK, and its client is not called after a restart.

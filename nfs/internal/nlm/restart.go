@@ -70,7 +70,7 @@ func (s *Server) restart() {
 			return
 		}
 		s.grace.Store(false)
-		if err := s.monitor.settle(s.table.Clients()); err != nil {
+		if err := s.monitor.settle(s.table.Clients); err != nil {
 			s.log.Error("nlm: the clients that have locks cannot be noted", "error", err)
 		}
 	})

@@ -95,7 +95,7 @@ func (s *Server) Close() error {
 	if s.grace.Load() { // those that have not reclaimed their locks yet stay
 		return s.monitor.close(nil)
 	}
-	return s.monitor.close(s.table.Clients())
+	return s.monitor.close(s.table.Clients)
 }
 
 // Services returns the services of the lock manager and of SM_NOTIFY, for a rpc.Handler. The first
@@ -181,7 +181,13 @@ func (s *Server) lock(r *rpc.Request, args *nlm4.LockArgs, monitored bool) nlm4.
 		return status
 	}
 	q.State = args.State
-	if monitored {
+	if monitored && !s.monitor.has(q.Client) {
+		// Nothing is written for a call that is refused.
+		if may, err := s.table.May(q, args.Block && !args.Reclaim); err != nil {
+			return s.noRoom(err)
+		} else if !may {
+			return nlm4.StatusDenied
+		}
 		if err := s.monitor.add(q.Client, s.table.Clients); err != nil {
 			s.log.Error("nlm: a lock is refused, because its client cannot be noted for a restart", "error", err)
 			return nlm4.StatusDeniedNoLocks
@@ -198,7 +204,13 @@ func (s *Server) lock(r *rpc.Request, args *nlm4.LockArgs, monitored bool) nlm4.
 		return s.noRoom(err)
 	case res == locks.Denied:
 		return nlm4.StatusDenied
-	case res == locks.Waiting:
+	}
+	if monitored { // again, because it had no locks, and may have been forgotten
+		if err := s.monitor.add(q.Client, s.table.Clients); err != nil {
+			s.log.Error("nlm: a client has a lock, and cannot be noted for a restart", "error", err)
+		}
+	}
+	if res == locks.Waiting {
 		return nlm4.StatusBlocked
 	}
 	return nlm4.StatusGranted
