@@ -75,6 +75,8 @@ var managerMutants = []mutant{
 	{"a client that is denied is noted", nlmServer, "		} else if !may {\n			return nlm4.StatusDenied\n", "		} else if !may {\n			_ = q\n", managerTests},
 	{"a client too many is noted", nlmServer, "args.Reclaim); err != nil {\n			return s.noRoom(err)\n		} else", "args.Reclaim); err != nil {\n			_ = q\n		} else", managerTests},
 	{"a client that locks is forgotten at the end of the grace period", nlmMonitor, "func (m *monitor) settle(have func() []locks.Client) error {\n", "func (m *monitor) settle(have func() []locks.Client) error {\n	all := have()\n	have = func() []locks.Client { return all }\n", managerTests},
+	{"results take turns of GRANTED", nlmCalls, "		turns = c.results\n", "		turns = c.turns\n", managerTests},
+	{"a network has results for any hosts", nlmCalls, "same >= maxSourceCallees || ", "", managerTests},
 	{"any host frees the locks of a name", nlmRestart, "if c.Host == from.Host && firstLabel", "if firstLabel", managerTests},
 	{"a name frees the locks of its host", nlmRestart, "if c.Host == from.Host && firstLabel(c.Name) == firstLabel(from.Name) {", "if c.Host == from.Host {", managerTests},
 	{"a domain is another host", nlmRestart, "	label, _, _ := strings.Cut(strings.ToLower(name), \".\")\n	return label", "	return strings.ToLower(name)", managerTests},

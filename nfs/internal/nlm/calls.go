@@ -10,6 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4/nlm4rpc"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/locks"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
@@ -19,14 +20,19 @@ const (
 	maxCalls   = 32 // that run at a time
 	maxAnswers = 64 // results of messages that wait for a client
 	maxCallees = 1024
-	callTime   = 10 * time.Second // for a call, with the connection
+	// Results of messages have turns of their own, because an address of a message can be forged:
+	// GRANTED does not wait for them. A source has results for few of its hosts at a time.
+	maxResults       = 8
+	maxSourceCallees = 4
+	callTime         = 10 * time.Second // for a call, with the connection
 )
 
 // calls are the calls to clients. Each client that has some has a goroutine, which makes one at a
 // time.
 type calls struct {
 	server  *Server
-	turns   chan struct{}
+	turns   chan struct{} // of GRANTED
+	results chan struct{} // of results of messages
 	mu      sync.Mutex
 	callees map[Address]*callee
 }
@@ -69,7 +75,7 @@ func (c *calls) add(at Address, j *job) {
 		return
 	}
 	e := c.callees[at]
-	if j.waiter == nil && (e == nil && len(c.callees) >= maxCallees || e != nil && len(e.jobs) >= maxAnswers) {
+	if j.waiter == nil && (e == nil && c.full(at) || e != nil && len(e.jobs) >= maxAnswers) {
 		return
 	}
 	if e != nil {
@@ -83,6 +89,18 @@ func (c *calls) add(at Address, j *job) {
 	e = &callee{at: at, jobs: []*job{j}}
 	c.callees[at] = e
 	s.tasks.Go(func() { c.run(e) })
+}
+
+// full reports whether there are too many clients with calls for another one with a result.
+func (c *calls) full(at Address) bool {
+	_, source := oncrpc.HostOf(at.Host)
+	var same int
+	for other := range c.callees {
+		if _, s := oncrpc.HostOf(other.Host); s == source {
+			same++
+		}
+	}
+	return same >= maxSourceCallees || len(c.callees) >= maxCallees
 }
 
 // next returns the first call for a client. Without one, the client is forgotten.
@@ -181,9 +199,13 @@ func (c *calls) expire(e *callee) {
 // call makes a call, over a connection if there is one, and returns the connection.
 func (c *calls) call(at Address, over Carrier, j *job) (Carrier, error) {
 	s := c.server
+	turns := c.turns
+	if j.waiter == nil {
+		turns = c.results
+	}
 	select {
-	case c.turns <- struct{}{}:
-		defer func() { <-c.turns }()
+	case turns <- struct{}{}:
+		defer func() { <-turns }()
 	case <-s.ctx.Done():
 		return over, s.ctx.Err()
 	}

@@ -3,6 +3,9 @@ package nlm
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
+	"slices"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
@@ -140,4 +143,49 @@ func woken(t *testing.T, s *Server) (other *locks.Request, j *job) {
 		t.Fatal(all, err)
 	}
 	return other, &job{waiter: all[0], proc: nlm4.ProcGranted, args: &nlm4.TestArgs{}}
+}
+
+// Hosts that send messages and cannot be reached take no turns of GRANTED. A network of hosts has
+// results for few of them.
+func TestResultsTakeNoTurnsOfGranted(t *testing.T) {
+	honest, results := make(chan struct{}, 100), make(chan struct{}, maxCallees)
+	s, err := New(Config{Reach: func(ctx context.Context, at Address, _, _ uint32) (Carrier, error) {
+		if at.Host == "192.0.2.1" {
+			honest <- struct{}{}
+		} else {
+			results <- struct{}{}
+		}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		s.calls.answer(Address{Host: fmt.Sprintf("2001:db8::%x", i)}, nlm4.ProcLockRes, &nlm4.Res{})
+	}
+	if n := len(s.calls.list()); n != maxSourceCallees {
+		t.Errorf("a network has results for %d hosts, expected %d", n, maxSourceCallees)
+	}
+	for i := range 2 * maxCalls {
+		s.calls.answer(Address{Host: fmt.Sprintf("198.51.100.%d", i)}, nlm4.ProcLockRes, &nlm4.Res{})
+	}
+	for range maxResults {
+		<-results
+	}
+	_, j := woken(t, s)
+	s.calls.add(Address{Host: "192.0.2.1"}, j)
+	<-honest
+	if len(s.calls.results) != maxResults || len(s.calls.turns) != 1 {
+		t.Errorf("%d calls with results and %d of GRANTED", len(s.calls.results), len(s.calls.turns))
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func (c *calls) list() (all []Address) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.callees))
 }

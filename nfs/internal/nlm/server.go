@@ -84,7 +84,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s.grace.Store(len(s.monitor.former) > 0)
 	s.ctx, s.stop = context.WithCancel(context.Background())
-	s.calls = calls{server: s, callees: map[Address]*callee{}, turns: make(chan struct{}, maxCalls)}
+	s.calls = calls{server: s, callees: map[Address]*callee{}, turns: make(chan struct{}, maxCalls), results: make(chan struct{}, maxResults)}
 	return s, nil
 }
 
