@@ -13,7 +13,7 @@ func (n *node) Create(name string, what vfs.New) (vfs.Node, vfs.Attr, error) {
 	if err := n.free(name); err != nil {
 		return nil, vfs.Attr{}, err
 	}
-	if err := n.fs.take(perObject + int64(len(what.Target)) + int64(len(name))); err != nil {
+	if err := n.fs.take(perObject + int64(len(what.Target)) + sizeOf(name)); err != nil {
 		return nil, vfs.Attr{}, err
 	}
 	i := n.fs.add(what)
@@ -68,7 +68,7 @@ func (n *node) changed(i *inode) {
 // drop removes a name, and the object with its last one.
 func (n *node) drop(name string) {
 	i := n.take(name)
-	_ = n.fs.take(-int64(len(name))) // never fails
+	_ = n.fs.take(-sizeOf(name)) // never fails
 	if i.dir != nil {
 		i.attr.Links = 0
 	}
@@ -91,7 +91,7 @@ func (n *node) Link(dir vfs.Node, name string) error {
 	case n.i.attr.Links == 0:
 		return vfs.ErrStale
 	}
-	if err := n.fs.take(int64(len(name))); err != nil {
+	if err := n.fs.take(sizeOf(name)); err != nil {
 		return err
 	}
 	d.insert(name, n.i)

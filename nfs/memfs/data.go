@@ -5,10 +5,13 @@ import "bytes"
 // pageSize is the size in bytes of a file's largest piece.
 const pageSize = 64 << 10
 
+// perPage is the memory in bytes that a page counts for without its data.
+const perPage = 128
+
 // data is the data of a file: pages by number. A byte that no page has is zero.
 type data struct {
 	pages map[int64][]byte
-	used  int64 // bytes of all pages
+	used  int64 // bytes in all pages
 }
 
 // need returns how many bytes of memory a write takes that has no place yet.
@@ -16,7 +19,11 @@ func (d *data) need(off, n int64) (more int64) {
 	for n > 0 {
 		at := off % pageSize
 		part := min(n, pageSize-at)
-		more += max(at+part-int64(len(d.pages[off/pageSize])), 0)
+		page := int64(len(d.pages[off/pageSize]))
+		more += max(at+part-page, 0)
+		if page == 0 {
+			more += perPage
+		}
 		off, n = off+part, n-part
 	}
 	return more
@@ -58,17 +65,21 @@ func (d *data) read(p []byte, off int64) {
 
 // truncate drops all bytes from a size on, and returns the memory that they took.
 func (d *data) truncate(size int64) (less int64) {
+	kept := map[int64][]byte{} // a map does not get smaller
 	for number, page := range d.pages {
 		keep := min(max(size-number*pageSize, 0), int64(len(page)))
-		less += int64(len(page)) - keep
-		switch keep {
-		case 0:
-			delete(d.pages, number)
-		case int64(len(page)):
-		default:
-			d.pages[number] = bytes.Clone(page[:keep])
+		dropped := int64(len(page)) - keep
+		d.used -= dropped
+		less += dropped
+		switch {
+		case keep == 0:
+			less += perPage
+			continue
+		case dropped > 0:
+			page = bytes.Clone(page[:keep])
 		}
+		kept[number] = page
 	}
-	d.used -= less
+	d.pages = kept
 	return less
 }

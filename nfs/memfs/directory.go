@@ -29,10 +29,17 @@ func (d *directory) insert(name string, i *inode) {
 }
 
 func (d *directory) remove(name string) {
-	d.byName[name].inode = nil
+	*d.byName[name] = entry{cookie: d.byName[name].cookie}
 	delete(d.byName, name)
-	if len(d.order) > 2*len(d.byName)+16 {
-		d.order = slices.DeleteFunc(d.order, func(e *entry) bool { return e.inode == nil })
+	if len(d.order) <= 2*len(d.byName) {
+		return
+	}
+	order := d.order
+	d.order, d.byName = nil, map[string]*entry{} // neither gets smaller
+	for _, e := range order {
+		if e.inode != nil {
+			d.order, d.byName[e.name] = append(d.order, e), e
+		}
 	}
 }
 

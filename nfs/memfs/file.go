@@ -15,11 +15,11 @@ type file struct{ node }
 
 // Open implements vfs.Node.
 func (n *node) Open(vfs.Access) (vfs.File, error) {
+	n.fs.mu.Lock()
+	defer n.fs.mu.Unlock()
 	if kind := n.i.attr.Mode.Type(); kind != 0 && kind != fs.ModeDir {
 		return nil, fs.ErrInvalid
 	}
-	n.fs.mu.Lock()
-	defer n.fs.mu.Unlock()
 	if n.i.attr.Links == 0 {
 		return nil, vfs.ErrStale
 	}

@@ -15,7 +15,8 @@ import (
 
 // Config configures New.
 type Config struct {
-	// Size is the memory in bytes for data, names, targets of links, and 256 bytes for each object.
+	// Size is the memory in bytes for data, names and targets of links, with 256 bytes for each
+	// object, 96 for each name, and 128 for each 64 KiB of a file that has data.
 	// If zero, the default is 1 GiB. A change that needs more fails with vfs.ErrNoSpace.
 	Size int64
 
@@ -23,8 +24,12 @@ type Config struct {
 	Mode fs.FileMode
 }
 
-// perObject is the memory in bytes that an object counts for without data and names.
-const perObject = 256
+// The memory in bytes that an object counts for without data and names, and a name without its
+// bytes.
+const perObject, perName = 256, 96
+
+// sizeOf returns the memory that a name counts for.
+func sizeOf(name string) int64 { return perName + int64(len(name)) }
 
 // FS is a file system in memory. It implements vfs.FS.
 type FS struct {

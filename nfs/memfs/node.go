@@ -63,6 +63,8 @@ func (n *node) SetAttr(c vfs.Change) error {
 
 // ReadLink implements vfs.Node.
 func (n *node) ReadLink() (string, error) {
+	n.fs.mu.RLock()
+	defer n.fs.mu.RUnlock()
 	if n.i.attr.Mode.Type() != fs.ModeSymlink {
 		return "", fs.ErrInvalid
 	}
