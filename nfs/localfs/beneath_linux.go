@@ -34,9 +34,13 @@ const (
 )
 
 func newBeneath(dir *os.File) beneath {
-	b := beneath{dir, nameToHandleAt[runtime.GOARCH] != 0}
+	b := beneath{dir: dir}
+	if nameToHandleAt[runtime.GOARCH] == 0 { // openat2 may have another number
+		return b
+	}
 	fd, err := b.call(".", pathOnly)
-	if b.use = b.use && err == nil; b.use {
+	if err == nil {
+		b.use = true
 		_ = syscall.Close(fd)
 	}
 	return b
