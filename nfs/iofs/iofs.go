@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"sync"
+	"strings"
 
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
@@ -20,9 +20,9 @@ type Config struct {
 	// UID and GID own all files.
 	UID, GID uint32
 
-	// Cache is the largest sum in bytes of the data that is kept of files that are not
-	// io.ReaderAts, as in a compressed zip file. Of a larger file each ReadAt reads the beginning
-	// again. If zero, the default is 256 MiB.
+	// Cache is the largest sum in bytes of the data that is kept, or being read, of files that are
+	// not io.ReaderAts, as in a compressed zip file. A ReadAt waits while others use all of it. Of
+	// a larger file each ReadAt reads the beginning again. If zero, the default is 256 MiB.
 	Cache int64
 }
 
@@ -37,19 +37,24 @@ type FS struct {
 
 var _ vfs.FS = (*FS)(nil)
 
+// maxPath is the longest path of a file in bytes, as in Linux.
+const maxPath = 4096
+
 // New returns an FS with the files of fsys. It reads the names and attributes of all of them, and
-// returns an error if one cannot be read. Names that NFS cannot have are left out: those longer
-// than 255 bytes.
+// returns an error if one cannot be read. Names that NFS cannot have are left out, with all below
+// them: names longer than 255 bytes or with a slash or NUL, "." and "..", and the last name of a
+// path longer than 4,096 bytes.
 func New(fsys fs.FS, cfg Config) (*FS, error) {
 	if cfg.Cache == 0 {
 		cfg.Cache = 256 << 20
 	}
-	r := &FS{fsys: fsys, byID: map[vfs.ID]*node{}, cache: cache{most: cfg.Cache}}
+	r := &FS{fsys: fsys, byID: map[vfs.ID]*node{}}
+	r.cache.init(cfg.Cache)
 	err := fs.WalkDir(fsys, ".", func(p string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if name := path.Base(p); len(name) > vfs.MaxName {
+		if r.root != nil && (!isName(entry.Name()) || len(p) > maxPath) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
@@ -59,7 +64,10 @@ func New(fsys fs.FS, cfg Config) (*FS, error) {
 		if err != nil {
 			return err
 		}
-		return r.add(p, info, cfg)
+		if err := r.add(p, info, cfg); err != nil {
+			return &fs.PathError{Op: "list", Path: p, Err: err}
+		}
+		return nil
 	})
 	if err == nil && r.root == nil {
 		err = fmt.Errorf("found no root directory in the fs.FS: %w", fs.ErrNotExist)
@@ -70,10 +78,23 @@ func New(fsys fs.FS, cfg Config) (*FS, error) {
 	return r, nil
 }
 
+// isName reports whether NFS can have a name of a listing.
+func isName(name string) bool {
+	return name != "" && name != "." && name != ".." && len(name) <= vfs.MaxName && !strings.ContainsAny(name, "/\x00")
+}
+
+// idOf returns the ID of a path.
+func idOf(p string) vfs.ID {
+	sum := sha256.Sum256([]byte(p))
+	return vfs.ID(sum[:])
+}
+
 // add adds a file, after its directory.
 func (r *FS) add(p string, info fs.FileInfo, cfg Config) error {
-	sum := sha256.Sum256([]byte(p))
-	n := &node{fs: r, path: p, id: vfs.ID(sum[:])}
+	n := &node{fs: r, name: strings.Clone(path.Base(p)), id: idOf(p)} // it does not keep the path
+	if r.byID[n.id] != nil {
+		return fs.ErrExist
+	}
 	n.attr = vfs.Attr{
 		Mode: info.Mode(), Links: 1, UID: cfg.UID, GID: cfg.GID, Size: uint64(max(info.Size(), 0)), FSID: 1, Ino: uint64(len(r.byID) + 1),
 		Atime: info.ModTime(), Mtime: info.ModTime(), Ctime: info.ModTime(),
@@ -90,13 +111,12 @@ func (r *FS) add(p string, info fs.FileInfo, cfg Config) error {
 		r.root, n.parent = n, n
 		return nil
 	}
-	dir := r.root
-	if parent := path.Dir(p); parent != "." {
-		sum := sha256.Sum256([]byte(parent))
-		dir = r.byID[vfs.ID(sum[:])]
+	dir := r.byID[idOf(path.Dir(p))]
+	if dir == nil || dir.byName == nil { // its attributes are not a directory's
+		return vfs.ErrNotDir
 	}
 	n.parent = dir
-	dir.byName[path.Base(p)] = n
+	dir.byName[n.name] = n
 	dir.order = append(dir.order, n)
 	if info.IsDir() {
 		dir.attr.Links++
@@ -123,39 +143,4 @@ func (r *FS) Resolve(id vfs.ID) (vfs.Node, vfs.Attr, error) {
 // Space implements vfs.FS.
 func (r *FS) Space() (vfs.Space, error) {
 	return vfs.Space{Bytes: r.bytes, Files: uint64(len(r.byID))}, nil
-}
-
-// cache has the data of files that can only be read from the beginning, the oldest first.
-type cache struct {
-	mu    sync.Mutex
-	most  int64 // bytes
-	bytes int64
-	files []cached
-}
-
-type cached struct {
-	of   *node
-	data []byte
-}
-
-func (c *cache) get(n *node) ([]byte, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, f := range c.files {
-		if f.of == n {
-			return f.data, true
-		}
-	}
-	return nil, false
-}
-
-// put keeps a file's data, and drops older files to have room.
-func (c *cache) put(n *node, data []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.files, c.bytes = append(c.files, cached{n, data}), c.bytes+int64(len(data))
-	for c.bytes > c.most {
-		c.bytes -= int64(len(c.files[0].data))
-		c.files = c.files[1:]
-	}
 }

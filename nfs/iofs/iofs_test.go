@@ -98,7 +98,7 @@ func (b bare) Open(name string) (fs.File, error) {
 }
 
 // Files that can only be read from the beginning are kept in memory, the latest ones, up to a
-// limit.
+// limit. Open and ReadAt each open such a file.
 func TestKeptFilesHaveALimit(t *testing.T) {
 	opens := 0
 	files := fstest.MapFS{}
@@ -112,10 +112,12 @@ func TestKeptFilesHaveALimit(t *testing.T) {
 	for i, step := range []struct {
 		name  string
 		opens int
-	}{{"a", 1}, {"a", 1}, {"b", 2}, {"a", 2}, {"c", 3}, {"b", 3}, {"c", 3}, {"a", 4}} {
+	}{{"a", 2}, {"a", 2}, {"b", 4}, {"a", 4}, {"c", 6}, {"b", 6}, {"c", 6}, {"a", 8}} {
 		n, _, err := root.Lookup(step.name)
 		check(t, err)
 		file, err := n.Open(vfs.Read)
+		check(t, err)
+		_, err = file.ReadAt(make([]byte, 400), 0)
 		check(t, err)
 		check(t, file.Close())
 		if opens != step.opens {

@@ -5,17 +5,16 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"path"
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
-// node implements vfs.Node. It stays as it is after New, but for read.
+// node implements vfs.Node. It stays as it is after New, but for read and kept.
 type node struct {
 	readOnly
 	fs     *FS
-	path   string
+	name   string // the last of its path; "." for the root
 	id     vfs.ID
 	attr   vfs.Attr
 	parent *node
@@ -23,6 +22,7 @@ type node struct {
 	order  []*node
 
 	read sync.Mutex // held while the data is read into the cache, so that it is read once
+	kept []byte     // the cache's, guarded by its mu
 }
 
 // readOnly has the methods of a vfs.Node that change something.
@@ -38,9 +38,17 @@ func (readOnly) Link(vfs.Node, string) error           { return vfs.ErrReadOnly 
 func (readOnly) Remove(string) error                   { return vfs.ErrReadOnly }
 func (readOnly) Rename(string, vfs.Node, string) error { return vfs.ErrReadOnly }
 
-// ID implements vfs.Node.
-func (n *node) name() string { return path.Base(n.path) }
+// path returns the path in the fs.FS. Only names are kept, as the paths of one long name together
+// take the square of its length.
+func (n *node) path() string {
+	p := n.name
+	for up := n.parent; up != up.parent; up = up.parent {
+		p = up.name + "/" + p
+	}
+	return p
+}
 
+// ID implements vfs.Node.
 func (n *node) ID() (vfs.ID, error) { return n.id, nil }
 
 // Attr implements vfs.Node.
@@ -55,9 +63,9 @@ func (n *node) ReadLink() (string, error) {
 		return "", fs.ErrInvalid
 	}
 	if links, ok := n.fs.fsys.(fs.ReadLinkFS); ok {
-		return links.ReadLink(n.path)
+		return links.ReadLink(n.path())
 	}
-	f, err := n.fs.fsys.Open(n.path)
+	f, err := n.fs.fsys.Open(n.path())
 	if err != nil {
 		return "", err
 	}
@@ -81,7 +89,7 @@ func (n *node) ReadDir(cookie uint64, f func(vfs.Entry) bool) (eof bool, err err
 		case 1:
 			e.Name, e.Ino = "..", n.parent.attr.Ino
 		default:
-			e.Name, e.Ino = n.order[at-2].name(), n.order[at-2].attr.Ino
+			e.Name, e.Ino = n.order[at-2].name, n.order[at-2].attr.Ino
 		}
 		if !f(e) {
 			return false, nil
@@ -118,55 +126,121 @@ func (n *node) Open(access vfs.Access) (vfs.File, error) {
 	case !n.attr.Mode.IsRegular():
 		return nil, fs.ErrInvalid
 	}
-	if data, ok := n.fs.cache.get(n); ok {
-		return &file{of: n, at: bytes.NewReader(data)}, nil
+	if n.fs.cache.get(n) != nil {
+		return &file{of: n, at: whole{n}}, nil
 	}
-	f, err := n.fs.fsys.Open(n.path)
+	f, err := n.fs.fsys.Open(n.path())
 	if err != nil {
 		return nil, err
 	}
 	if at, ok := f.(io.ReaderAt); ok {
 		return &file{of: n, at: at, open: f}, nil
 	}
-	if int64(n.attr.Size) > n.fs.cache.most {
-		return &file{of: n, at: again{n}, open: f}, nil
-	}
-	data, err := n.load(f)
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	return &file{of: n, at: bytes.NewReader(data)}, nil
+	if int64(n.attr.Size) > n.fs.cache.most {
+		return &file{of: n, at: again{n}}, nil
+	}
+	return &file{of: n, at: whole{n}}, nil
+}
+
+// whole reads a file into the cache as a whole, unless it is there. Open does not, because the
+// server has locks when it calls Open.
+type whole struct{ *node }
+
+func (w whole) ReadAt(p []byte, off int64) (int, error) {
+	data := w.fs.cache.get(w.node)
+	if data == nil {
+		var err error
+		if data, err = w.load(); err != nil {
+			return 0, err
+		}
+	}
+	return bytes.NewReader(data).ReadAt(p, off)
 }
 
 // load reads the data of a file into the cache.
-func (n *node) load(f fs.File) ([]byte, error) {
+func (n *node) load() (data []byte, err error) {
 	n.read.Lock()
 	defer n.read.Unlock()
-	if data, ok := n.fs.cache.get(n); ok { // read while this call waited
+	if data := n.fs.cache.get(n); data != nil { // read while this call waited
 		return data, nil
 	}
-	data := make([]byte, n.attr.Size)
+	size := int64(n.attr.Size)
+	n.fs.cache.reserve(size)
+	done := false
+	defer func() {
+		if !done {
+			n.fs.cache.release(size)
+		}
+	}()
+	f, err := n.fs.fsys.Open(n.path())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data = make([]byte, size)
 	if _, err := io.ReadFull(f, data); err != nil {
+		return nil, tooShort(err)
+	}
+	if err := atEnd(f); err != nil {
 		return nil, err
 	}
 	n.fs.cache.put(n, data)
+	done = true
 	return data, nil
 }
+
+// tooShort returns the error for data that ends before the size of its file: io.EOF would be the
+// expected end.
+func tooShort(err error) error {
+	if err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// atEnd returns an error unless a reader is at its end. There a zip file reports data that does not
+// have its checksum.
+func atEnd(r io.Reader) error {
+	switch _, err := io.ReadFull(r, make([]byte, 1)); err {
+	case nil:
+		return errLonger
+	case io.EOF:
+		return nil
+	default:
+		return err
+	}
+}
+
+var errLonger = errors.New("iofs: the file is longer than its size says")
 
 // again reads a file from its beginning each time.
 type again struct{ *node }
 
 func (a again) ReadAt(p []byte, off int64) (int, error) {
-	f, err := a.fs.fsys.Open(a.path)
+	size := int64(a.attr.Size)
+	if off >= size {
+		return 0, io.EOF
+	}
+	f, err := a.fs.fsys.Open(a.path())
 	if err != nil {
 		return 0, err
 	}
 	defer f.Close()
 	if _, err := io.CopyN(io.Discard, f, off); err != nil {
-		return 0, err
+		return 0, tooShort(err)
 	}
-	n, err := io.ReadFull(f, p)
-	if err == io.ErrUnexpectedEOF {
+	some := p[:min(int64(len(p)), size-off)]
+	n, err := io.ReadFull(f, some)
+	if err != nil {
+		return n, tooShort(err)
+	}
+	if off+int64(n) == size {
+		err = atEnd(f)
+	}
+	if err == nil && n < len(p) {
 		err = io.EOF
 	}
 	return n, err
