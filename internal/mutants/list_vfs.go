@@ -7,8 +7,6 @@ var (
 
 // vfsMutants are in file systems that nfsd serves.
 var vfsMutants = []mutant{
-	{"a file system without changes is taken for another", "nfs/nfsd/server.go", "\tcfg.ReadOnly = cfg.ReadOnly || info.ReadOnly", "", []string{"nfs/nfsd"}},
-	{"a stale file is NFS3ERR_IO", "nfs/nfsd/status.go", "\t{vfs.ErrStale, nfs3.StatusStale},", "", []string{"nfs/nfsd"}},
 	{"an ID of another memory leads to a file", "nfs/memfs/memfs.go", "\tif i == nil || binary.BigEndian.Uint64(id[8:]) != m.instance {", "\tif i == nil {", memfsTests},
 	{"memory has no limit", "nfs/memfs/memfs.go", "\tif n > m.size-m.used {", "\tif false {", memfsTests},
 	{"removed data keeps its memory", "nfs/memfs/memfs.go", "\tif i.opens == 0 && i.attr.Links == 0 {", "\tif false {", memfsTests},
@@ -22,9 +20,11 @@ var vfsMutants = []mutant{
 	{"the parent of a directory that moved is the former one", "nfs/memfs/change.go", "\t\ti.dir.parent = n.i", "", memfsTests},
 	{"two names of one file become one", "nfs/memfs/change.go", "\tcase over.inode == e.inode:\n\t\treturn nil", "", memfsTests},
 	{"a file larger than the cache is read from its beginning alone", "nfs/iofs/node.go", "io.CopyN(io.Discard, f, off)", "io.CopyN(io.Discard, f, 0)", iofsTests},
+	{"a file system without changes is taken for another", "nfs/nfsd/server.go", "\tcfg.ReadOnly = cfg.ReadOnly || info.ReadOnly", "", []string{"nfs/nfsd"}},
 	{"a directory of the system goes through links", "nfs/localfs/node.go", "\tif !n.Mode.IsDir() {\n\t\treturn \"\", vfs.ErrNotDir\n\t}", "", []string{"nfs/localfs"}},
 	{"a new name is below a directory without an ID", "nfs/localfs/node.go", "\tif _, err := dir.ID(); err != nil { // the table leads from the new name to the root\n\t\treturn err\n\t}", "", []string{"nfs/localfs"}},
 	{"a name has an ID, its directory none", "nfs/localfs/node.go", "\tif _, err := n.dir.ID(); err != nil { // the table leads from the name to the root\n\t\treturn vfs.ID{}, err\n\t}", "", []string{"nfs/localfs"}},
+	{"a stale file is NFS3ERR_IO", "nfs/nfsd/status.go", "\t{vfs.ErrStale, nfs3.StatusStale},", "", []string{"nfs/nfsd"}},
 	{"the kernel follows links", "nfs/localfs/beneath_linux.go", "resolve: noSymlinks | onlyBeneath}", "resolve: 0}", []string{"nfs/localfs"}},
 	{"each directory of a path is opened", "nfs/localfs/beneath_linux.go", "func (b *beneath) is(path string) bool { return b.use && strings.Contains(path, \"/\") }", "func (b *beneath) is(path string) bool { return false && strings.Contains(path, \"/\") }", []string{"nfs/localfs"}},
 	{"attributes by openat2 leave their file open", "nfs/localfs/beneath_linux.go", "\t_ = syscall.Close(fd)\n\treturn statOfSystem", "\treturn statOfSystem", []string{"nfs/localfs"}},
@@ -47,5 +47,8 @@ var vfsMutants = []mutant{
 	{"an emptied file keeps its map", "nfs/memfs/data.go", "\td.pages = kept", "\tfor number := range d.pages {\n\t\tif kept[number] == nil {\n\t\t\tdelete(d.pages, number)\n\t\t} else {\n\t\t\td.pages[number] = kept[number]\n\t\t}\n\t}", memfsTests},
 	{"a name has no cost", "nfs/memfs/memfs.go", "return perName + int64(len(name))", "return int64(len(name))", memfsTests},
 	{"an emptied directory keeps its lists", "nfs/memfs/directory.go", "\tif len(d.order) <= 2*len(d.byName) {", "\tif true {", memfsTests},
+	{"a panic leaves the tree locked for reading", "nfs/nfsd/files.go", "\tdefer s.tree.RUnlock()\n\to, err := s.tree.object(&args.Object)\n\tif err != nil {\n\t\treturn err\n\t}\n\tlock := s.tree.inode(o.ino())", "\to, err := s.tree.object(&args.Object)\n\tif err != nil {\n\t\ts.tree.RUnlock()\n\t\treturn err\n\t}\n\tdefer func() {\n\t\tfault := recover()\n\t\tif fault != nil {\n\t\t\tpanic(fault)\n\t\t}\n\t\ts.tree.RUnlock()\n\t}()\n\tlock := s.tree.inode(o.ino())", []string{"nfs/nfsd"}},
+	{"a panic leaves the names locked", "nfs/nfsd/names.go", "\treturn s.tree.Unlock\n", "\treturn func() {\n\t\tif fault := recover(); fault != nil {\n\t\t\tpanic(fault)\n\t\t}\n\t\ts.tree.Unlock()\n\t}\n", []string{"nfs/nfsd"}},
+	{"a refused change waits for all calls", "nfs/nfsd/names.go", "\tif s.cfg.ReadOnly {\n\t\ts.tree.RLock()", "\tif false {\n\t\ts.tree.RLock()", []string{"nfs/nfsd"}},
 	{"the search for openat2 leaves a file open", "nfs/localfs/beneath_linux.go", "\t\tb.use = true\n\t\t_ = syscall.Close(fd)", "\t\tb.use = true", []string{"nfs/localfs"}},
 }

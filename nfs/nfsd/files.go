@@ -37,15 +37,15 @@ func (s *Server) SetAttr(r *rpc.Request, args *nfs3.SetAttrArgs, res *nfs3.SetAt
 	if err != nil {
 		return err
 	}
-	s.tree.RLock()
 	err = s.changeAttr(c, args, &res.OK.ObjWcc)
-	s.tree.RUnlock()
 	res.Status, res.Fail.ObjWcc = status(s.stored.storeChanged(c, err)), res.OK.ObjWcc
 	return nil
 }
 
 // changeAttr changes the attributes of a file, with the file's lock held.
 func (s *Server) changeAttr(c *caller, args *nfs3.SetAttrArgs, wcc *nfs3.WccData) error {
+	s.tree.RLock()
+	defer s.tree.RUnlock()
 	o, err := s.tree.object(&args.Object)
 	if err != nil {
 		return err

@@ -48,6 +48,18 @@ func lookup(c *caller, dir object, name string) (object, error) {
 	return dir.child(name)
 }
 
+// lockNames locks the tree for a change of names, and returns the function that unlocks it: by
+// defer, as a method of the FS may panic. A server that refuses all changes waits for no other call
+// to do so.
+func (s *Server) lockNames() (unlock func()) {
+	if s.cfg.ReadOnly {
+		s.tree.RLock()
+		return s.tree.RUnlock
+	}
+	s.tree.Lock()
+	return s.tree.Unlock
+}
+
 // change calls f to change the names of a directory. It checks the name and the rights before, and
 // returns the attributes of the directory before and after, with no other change between them.
 func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, f func(c *caller, dir object, name string) error) (wcc nfs3.WccData, err, refused error) {
@@ -55,9 +67,8 @@ func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, f func(c *caller,
 	if refused != nil {
 		return wcc, nil, refused
 	}
-	s.tree.Lock()
 	err = func() error {
-		defer s.tree.Unlock()
+		defer s.lockNames()()
 		dir, err := s.tree.directory(&where.Dir)
 		if err != nil {
 			return err
@@ -220,9 +231,7 @@ func (s *Server) Rename(r *rpc.Request, args *nfs3.RenameArgs, res *nfs3.RenameR
 	if err != nil {
 		return err
 	}
-	s.tree.Lock()
 	err = s.rename(c, args, &res.OK)
-	s.tree.Unlock()
 	res.Status = status(s.stored.storeChanged(c, err))
 	res.Fail = nfs3.RenameResFail(res.OK)
 	return nil
@@ -230,6 +239,7 @@ func (s *Server) Rename(r *rpc.Request, args *nfs3.RenameArgs, res *nfs3.RenameR
 
 // rename renames an object.
 func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) error {
+	defer s.lockNames()()
 	from, err := s.tree.directory(&args.From.Dir)
 	if err != nil {
 		return err

@@ -42,6 +42,11 @@
 //
 // Methods of a [File] run at any time, also after the file was renamed or removed.
 //
+// While a method of a Node runs, calls that change names wait, and all calls that come after these.
+// So what takes long, such as to read a whole file that was compressed, belongs in the methods of a
+// File. A panic of a method is a fault: the call has no result, the server's locks are free again,
+// and it serves other calls.
+//
 // # Changes and the disk
 //
 // A method that fails has changed nothing, except for SetAttr, Truncate and WriteAt, which may
