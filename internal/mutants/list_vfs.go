@@ -50,5 +50,5 @@ var vfsMutants = []mutant{
 	{"a panic leaves the tree locked for reading", "nfs/nfsd/files.go", "\tdefer s.tree.RUnlock()\n\to, err := s.tree.object(&args.Object)\n\tif err != nil {\n\t\treturn err\n\t}\n\tlock := s.tree.inode(o.ino())", "\to, err := s.tree.object(&args.Object)\n\tif err != nil {\n\t\ts.tree.RUnlock()\n\t\treturn err\n\t}\n\tdefer func() {\n\t\tfault := recover()\n\t\tif fault != nil {\n\t\t\tpanic(fault)\n\t\t}\n\t\ts.tree.RUnlock()\n\t}()\n\tlock := s.tree.inode(o.ino())", []string{"nfs/nfsd"}},
 	{"a panic leaves the names locked", "nfs/nfsd/names.go", "\treturn s.tree.Unlock\n", "\treturn func() {\n\t\tif fault := recover(); fault != nil {\n\t\t\tpanic(fault)\n\t\t}\n\t\ts.tree.Unlock()\n\t}\n", []string{"nfs/nfsd"}},
 	{"a refused change waits for all calls", "nfs/nfsd/names.go", "\tif s.cfg.ReadOnly {\n\t\ts.tree.RLock()", "\tif false {\n\t\ts.tree.RLock()", []string{"nfs/nfsd"}},
-	{"the search for openat2 leaves a file open", "nfs/localfs/beneath_linux.go", "\t\tb.use = true\n\t\t_ = syscall.Close(fd)", "\t\tb.use = true", []string{"nfs/localfs"}},
+	{"the search for openat2 leaves a file open", "nfs/localfs/beneath_linux.go", "\t\tb.use = true\n\t\t_ = syscall.Close(fd)", "\t\tb.use = true\n\t\t_ = fd", []string{"nfs/localfs"}},
 }
