@@ -20,8 +20,8 @@ const (
 	maxCalls   = 32 // that run at a time
 	maxAnswers = 64 // results of messages that wait for a client
 	maxCallees = 1024
-	// Results of messages have turns of their own, because an address of a message can be forged:
-	// GRANTED does not wait for them. A source has results for few of its hosts at a time.
+	// Results of messages do not take the turns of GRANTED, because an address of a message can be
+	// forged. A source has results for few hosts at a time.
 	maxResults       = 8
 	maxSourceCallees = 4
 	callTime         = 10 * time.Second // for a call, with the connection
@@ -32,7 +32,7 @@ const (
 type calls struct {
 	server  *Server
 	turns   chan struct{} // of GRANTED
-	results chan struct{} // of results of messages
+	results chan struct{} // for results
 	mu      sync.Mutex
 	callees map[Address]*callee
 }
@@ -148,8 +148,8 @@ func (c *calls) run(e *callee) {
 }
 
 // over reports whether a request needs no call, because the client has called for its range. If it
-// has less than was granted, GRANTED would say too much: what is left of the grant goes back, unless
-// the client may have it.
+// has less than was granted, GRANTED would say too much: the rest goes back, unless the client may
+// have it.
 func (c *calls) over(j *job) bool {
 	s := c.server
 	switch {

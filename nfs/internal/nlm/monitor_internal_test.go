@@ -103,8 +103,8 @@ func TestClientsAreNoted(t *testing.T) {
 	}
 }
 
-// At the end of the grace period, a client that locks meanwhile is either among those that have
-// locks, or noted afterwards: these are asked for while clients cannot be noted.
+// The grace period ends while a client locks: it is among those that have locks, or is noted
+// afterwards, because the table is asked while clients cannot be noted.
 func TestNoClientIsForgottenAtTheEndOfTheGracePeriod(t *testing.T) {
 	m, err := openMonitor(t.TempDir())
 	if err != nil {
