@@ -209,9 +209,9 @@ func TestAbandonedMemoryIsBounded(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if st := c.Stats(); st.Abandoned != 8 || st.BufferBytes > 17<<20 || st.BufferBytes < 15<<20 {
-		t.Errorf("%d Calls left, %d bytes kept", st.Abandoned, st.BufferBytes)
-	}
+	rdmaiotest.AwaitStats(t, c, func(st *rdmaio.Stats) bool {
+		return st.Abandoned == 8 && st.BufferBytes <= 17<<20 && st.BufferBytes >= 15<<20
+	})
 	for _, r := range held {
 		r.Drop(nil)
 	}
