@@ -1,6 +1,9 @@
 package locks
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Limits are the largest numbers that a Table keeps. If a field is zero, the default is the number
 // in its comment. If negative, there is no limit.
@@ -22,7 +25,7 @@ func (l Limits) settled() Limits {
 		case *field == 0:
 			*field = most
 		case *field < 0:
-			*field = 1<<63 - 1
+			*field = math.MaxInt
 		}
 	}
 	set(&l.Locks, 1<<17)
