@@ -226,7 +226,7 @@ func TestCallLog(t *testing.T) {
 	}
 	program := command(t)
 	for flag, want := range map[string][]string{
-		"-json=false": {"program 100003 v3 NFSPROC3_READ: NFS3_OK, ", "program 100005 v3 MOUNTPROC3_MNT: MNT3_OK, ", "program 100000 v2 3: SUCCESS, ", "program 100021 v4 NLMPROC4_LOCK: NLM4_DENIED_NOLOCKS, ", "program 100021 v4 NLMPROC4_NULL: SUCCESS, "},
+		"-json=false": {"program 100003 v3 NFSPROC3_READ: NFS3_OK, ", "program 100005 v3 MOUNTPROC3_MNT: MNT3_OK, ", "program 100000 v2 3: SUCCESS, ", "program 100021 v4 NLMPROC4_LOCK: NLM4_STALE_FH, ", "program 100021 v4 NLMPROC4_NULL: SUCCESS, "},
 		"-json":       {`"procedure":"NFSPROC3_READ","status":"NFS3_OK","call_bytes":`, `"v":1,"type":"call"`, `"program":100000`},
 	} {
 		cmd := exec.Command(program, "-log", flag, served(t))
