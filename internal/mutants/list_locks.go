@@ -86,4 +86,6 @@ var managerMutants = []mutant{
 	{"a line that was cut is a client", nlmMonitor, "	text = text[:bytes.LastIndexByte(text, '\\n')+1]\n", "	text = bytes.TrimSuffix(text, []byte(\"\\n\"))\n", managerTests},
 	{"a client that is not in the file is noted", nlmMonitor, "		return m.broken(err)\n	}\n	if err := m.file.Sync()", "		m.noted[c] = true\n		return m.broken(err)\n	}\n	if err := m.file.Sync()", managerTests},
 	{"a file that grows forgets the former clients", nlmMonitor, "		for _, c := range m.former { // may still reclaim\n			keep[c] = true\n		}\n", "", managerTests},
+	{"a call that failed keeps its turn", nlmCalls, "		e.jobs = append(e.jobs[1:n:n], e.jobs[0])\n", "		_ = n\n", managerTests},
+	{"calls are made after their time", nlmCalls, "j.waiter == nil || time.Now().After(j.until)", "j.waiter == nil", managerTests},
 }

@@ -51,4 +51,5 @@ var vfsMutants = []mutant{
 	{"a panic leaves the names locked", "nfs/nfsd/names.go", "\treturn s.tree.Unlock\n", "\treturn func() {\n\t\tif fault := recover(); fault != nil {\n\t\t\tpanic(fault)\n\t\t}\n\t\ts.tree.Unlock()\n\t}\n", []string{"nfs/nfsd"}},
 	{"a refused change waits for all calls", "nfs/nfsd/names.go", "\tif s.cfg.ReadOnly {\n\t\ts.tree.RLock()", "\tif false {\n\t\ts.tree.RLock()", []string{"nfs/nfsd"}},
 	{"the search for openat2 leaves a file open", "nfs/localfs/beneath_linux.go", "\t\tb.use = true\n\t\t_ = syscall.Close(fd)", "\t\tb.use = true\n\t\t_ = fd", []string{"nfs/localfs"}},
+	{"a failed read wakes none that wait", "nfs/iofs/cache.go", "\tc.bytes -= bytes\n\tc.freed.Broadcast()", "\tc.bytes -= bytes", iofsTests},
 }

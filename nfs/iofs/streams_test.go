@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"testing/fstest"
+	"testing/synctest"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/iofs"
@@ -171,6 +172,54 @@ func TestFailedReadGivesMemoryBack(t *testing.T) {
 			t.Fatalf("reading %s waits for memory", name)
 		}
 	}
+}
+
+// stuck fails its reads when a channel is closed.
+type stuck struct {
+	fs.File
+	until chan struct{}
+}
+
+func (s stuck) Read([]byte) (int, error) {
+	<-s.until
+	return 0, io.ErrNoProgress
+}
+
+// A READ that waits for memory gets it when another READ fails.
+func TestFailedReadWakesThoseThatWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		files := fstest.MapFS{"a": {Data: make([]byte, 600), Mode: 0o444}, "b": {Data: make([]byte, 601), Mode: 0o444}}
+		until := make(chan struct{})
+		r, err := iofs.New(stream{files, func(f fs.File) fs.File {
+			if info, err := f.Stat(); err == nil && info.Size() == 600 {
+				return stuck{f, until}
+			}
+			return f
+		}}, iofs.Config{Cache: 1000})
+		check(t, err)
+		read := func(name string) chan error {
+			f, over := openNamed(t, r, name), make(chan error, 1)
+			go func() {
+				_, err := f.ReadAt(make([]byte, 600), 0)
+				over <- err
+			}()
+			synctest.Wait()
+			return over
+		}
+		a, b := read("a"), read("b")
+		if len(a)+len(b) > 0 {
+			t.Fatal("a file is read beyond the memory of Cache")
+		}
+		close(until)
+		synctest.Wait()
+		if len(b) == 0 {
+			t.Fatal("the other READ waits still")
+		}
+		check(t, <-b)
+		if err := <-a; err != io.ErrNoProgress {
+			t.Error(err)
+		}
+	})
 }
 
 type failing struct{ fs.File }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4/nlm4rpc"
@@ -67,6 +68,32 @@ func TestCallsForClientsThatAskAgainAreForgotten(t *testing.T) {
 	s.calls.mu.Unlock()
 	if n > 2*4 {
 		t.Errorf("%d calls are kept for a source with 4 requests", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// After a failure the next call of a client has its turn, and the one that failed comes last. Calls
+// whose time is over are given up.
+func TestFailedCallComesLast(t *testing.T) {
+	s, err := New(Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, late := woken(t, s)
+	late.until = time.Now().Add(-time.Second)
+	var jobs []*job
+	for range 3 {
+		jobs = append(jobs, &job{waiter: late.waiter, until: time.Now().Add(time.Hour)})
+	}
+	e := &callee{jobs: []*job{jobs[0], late, jobs[1], {proc: nlm4.ProcLockRes}, jobs[2]}}
+	s.calls.expire(e)
+	if want := []*job{jobs[1], jobs[2], jobs[0]}; !slices.Equal(e.jobs, want) {
+		t.Errorf("the calls are %v, want %v", e.jobs, want)
+	}
+	if s.table.Pending(late.waiter) {
+		t.Error("a lock whose client cannot be called is kept")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
