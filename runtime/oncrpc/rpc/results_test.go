@@ -83,6 +83,7 @@ func (w wholeReplies) Call(_ context.Context, call *oncrpc.Call) (*oncrpc.Reply,
 func TestCallsStateTheWholeReply(t *testing.T) {
 	const head = rpc.ReplyHead + 400
 	results := [][]byte{make([]byte, 10)}
+	memory := make([]byte, 4203+head+1)
 	var got oncrpc.Call
 	for name, tt := range map[string]struct {
 		limit int    // ClientConfig.MaxReply
@@ -95,6 +96,8 @@ func TestCallsStateTheWholeReply(t *testing.T) {
 		"at most":                      {0, 4203, new(store.ReadRes), rpc.Options{Results: results}, 4203 + head, -1},
 		"at most, a lower limit":       {2000, 4203, new(store.ReadRes), rpc.Options{Results: results}, 4203 + head, -1},
 		"at most, no limit":            {-1, 4203, new(store.ReadRes), rpc.Options{Results: results}, 4203 + head, -1},
+		"at most, memory for all":      {0, 4203, new(store.ReadRes), rpc.Options{Results: [][]byte{memory[1:]}}, 4203 + head, -1},
+		"at most, memory for more":     {0, 4203, new(store.ReadRes), rpc.Options{Results: [][]byte{nil, memory}}, 0, -1},
 		"at most, without end":         {0, 1 << 63, new(store.ReadRes), rpc.Options{Results: results}, 0, -1},
 		"by the type":                  {0, 0, new(store.ReadRes), rpc.Options{Results: results}, store.ReadResMaxSize + head, -1},
 		"not known":                    {2000, 0, new(unlimited), rpc.Options{Results: results}, 0, -1},
