@@ -32,9 +32,9 @@ type Config struct {
 	// Dir is the directory to serve, if FS is nil.
 	Dir string
 
-	// State is the directory of the server's own files, if FS is nil: the key and the table of
-	// handles. It is made if it does not exist, and must not be below Dir. One server uses it at a
-	// time.
+	// State is the directory of the server's own files, if FS is nil: the key, the table of
+	// handles, and the list of clients that have locks. It is made if it does not exist, and must
+	// not be below Dir. One server uses it at a time.
 	State string
 
 	// Export is the path that clients mount. If empty, the default is "/export". Directories below

@@ -51,7 +51,7 @@ func main() {
 	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
 	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
 	flag.StringVar(&o.files, "fs", "dir", "`kind` of files to serve: dir, the directory DIR; zip, the zip file\nFILE, read-only; mem, files in memory that end with the server")
-	flag.StringVar(&o.State, "state", "", "`directory` for the key and the table of handles;\ndefault DIR.nfs3")
+	flag.StringVar(&o.State, "state", "", "`directory` for the key, the table of handles, and the list\nof clients that have locks; default DIR.nfs3")
 	flag.StringVar(&o.Export, "export", "/export", "`path` that clients mount")
 	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
 	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
