@@ -8,7 +8,7 @@ import (
 
 // Each call over a bare echo ends, in the order of the writes, and all fail when the connection is
 // closed.
-func TestEcho(t *testing.T) {
+func TestBareEchoAnswersEachCall(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -40,8 +40,8 @@ var _ vfs.FS = (*FS)(nil)
 // maxPath is the longest path of a file in bytes, as in Linux.
 const maxPath = 4096
 
-// New returns an FS with the files of fsys. It reads the names and attributes of all of them, and
-// returns an error if one cannot be read. Names that NFS cannot have are left out, with all below
+// New returns an FS that serves fsys. It reads all names and attributes, and fails if one cannot be
+// read. Names that NFS cannot have are left out, with all below
 // them: names longer than 255 bytes or with a slash or NUL, "." and "..", and the last name of a
 // path longer than 4,096 bytes.
 func New(fsys fs.FS, cfg Config) (*FS, error) {

@@ -2,8 +2,8 @@ package memfs
 
 import "slices"
 
-// directory has names in the order in which they came. The number of a name is the cookie of its
-// entry in listings, and never used again.
+// directory keeps its names in the order of their creation. Each has a number that no other name
+// gets: its cookie in listings.
 type directory struct {
 	parent *inode
 	byName map[string]*entry

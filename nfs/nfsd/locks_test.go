@@ -93,8 +93,8 @@ func (f slowFile) Read(p []byte) (int, error) {
 	return f.File.Read(p)
 }
 
-// While a file of a read-only file system is slowly read into memory, or opened, other calls have
-// their results, and so has a CREATE, which is refused.
+// While a file of a read-only file system is slowly read into memory, or opened, other calls are
+// answered. A CREATE is refused without a wait.
 func TestSlowFileHoldsNoOtherCall(t *testing.T) {
 	for name, atOpen := range map[string]bool{"open": true, "read": false} {
 		t.Run(name, func(t *testing.T) {

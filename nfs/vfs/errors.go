@@ -22,7 +22,7 @@ var (
 	// ErrReadOnly says that an FS takes no changes.
 	ErrReadOnly = errors.New("vfs: the file system is read-only")
 
-	// ErrNoSpace says that there is no space for a change.
+	// ErrNoSpace says that the file system is full.
 	ErrNoSpace = errors.New("vfs: no space is left")
 
 	// ErrTooLarge says that a file cannot have that size.

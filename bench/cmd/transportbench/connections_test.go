@@ -12,7 +12,7 @@ import (
 )
 
 // Each load has a table with a row for each system. All but the echo have their ratio to it.
-func TestConnections(t *testing.T) {
+func TestEachLoadHasATable(t *testing.T) {
 	o := options{Options: transport.Options{Rounds: 5, Slice: time.Millisecond}, conns: []int{2}}
 	names := []string{
 		verbs.Echo, transport.NetRPC, transport.GRPC, transport.TCPStubs, transport.TCPStubsAsync,
@@ -48,7 +48,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-func TestNumbers(t *testing.T) {
+func TestNumbersOfConnectionsAreChecked(t *testing.T) {
 	if got, err := numbers("1,100"); err != nil || len(got) != 2 || got[0] != 1 || got[1] != 100 {
 		t.Errorf("%v, %v", got, err)
 	}

@@ -22,6 +22,6 @@
 //
 // # Limits
 //
-// A source, which is a host or a network, has limits, and so has the table. What exceeds
-// one is refused by a LimitError, which names it, and changes nothing.
+// The table has limits, in all and for each source: a host or a network. A request beyond one
+// changes nothing. Its LimitError names the limit.
 package locks

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Client is a client: its host, which is certain, and the name that it gives itself.
+// Client names a client. The server knows its Host. The client says its Name, and may say any.
 type Client struct{ Host, Name string }
 
 // Request is a lock that a client asks for.
@@ -69,7 +69,7 @@ type process struct {
 	owner  string
 }
 
-// owner is a process of a client that has locks of a file, or waits for some.
+// owner has the locks and waiting requests of one process for one file.
 type owner struct {
 	id      uint64
 	process process

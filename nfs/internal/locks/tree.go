@@ -16,8 +16,8 @@ const (
 	kinds
 )
 
-// node is a locked range in a treap, ordered by first byte and owner: the children have a higher
-// or equal priority number, which is random.
+// node is a locked range in a treap, ordered by first byte and owner. Priorities are random, and a
+// parent's is the lowest.
 //
 // last and only are about the node and all below it, for each kind: the last byte of any, and the
 // owner if all have the same one. only is nil without a lock of the kind, and several with

@@ -3,8 +3,8 @@
 //
 // # Clients
 //
-// A client is the host that calls, by its address, with the name that it gives itself. So a call
-// can only touch the locks that came from the same address, whatever name it has.
+// A client is known by its address together with the name in its calls. So a call can only touch
+// locks that came from its own address, whatever name it has.
 //
 // # GRANTED
 //
@@ -17,7 +17,7 @@
 // # Restarts
 //
 // A client that starts again sends SM_NOTIFY (program 100024), which frees its locks. When the
-// server starts again, it sends SM_NOTIFY to the clients of its former life, which are in a file,
-// and for a grace period only takes locks that clients had before (reclaim). A client is written to
-// the file before its first lock is granted.
+// server starts again, it reads from a file which clients had locks, and sends them SM_NOTIFY. For
+// a grace period it only grants locks that clients had before (reclaim). The server writes a client
+// to the file before it grants the client's first lock.
 package nlm

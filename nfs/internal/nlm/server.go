@@ -22,8 +22,8 @@ type Config struct {
 	// Check says whether the caller may lock a file: NLM4_GRANTED, or what the call is answered.
 	Check func(r *rpc.Request, file []byte, exclusive bool) nlm4.Status
 
-	// State is the directory for the client file. If empty, there is no file: after a restart no
-	// client reclaims its locks.
+	// State is the directory for the client file. If empty, the server keeps no file, and clients
+	// cannot reclaim their locks after a restart.
 	State string
 
 	// Grace is the time after a restart for which only locks that clients had before are granted.
@@ -164,8 +164,8 @@ func (s *Server) test(r *rpc.Request, args *nlm4.TestArgs) nlm4.TestReply {
 	return nlm4.TestReply{Stat: nlm4.StatusDenied, Holder: h}
 }
 
-// lock answers LOCK and NM_LOCK. Only the former, which is monitored, is there to be reclaimed
-// after a restart.
+// lock serves LOCK, and NM_LOCK if monitored is false. After a restart of the server a client
+// reclaims only monitored locks.
 func (s *Server) lock(r *rpc.Request, args *nlm4.LockArgs, monitored bool) nlm4.Status {
 	q, status := request(r, &args.Lock, args.Exclusive)
 	if status == nlm4.StatusGranted && s.grace.Load() != args.Reclaim {

@@ -16,7 +16,7 @@ import (
 
 func sorted(seq iter.Seq[string]) []string { return slices.Sorted(seq) }
 
-// roots checks the root, which is its own parent, and IDs that the FS has never given out.
+// roots checks that the root is its own parent, and that IDs no file ever had are stale.
 func (t *tester) roots() {
 	root, a, err := t.fs.Root()
 	t.ok(err)

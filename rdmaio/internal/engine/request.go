@@ -82,8 +82,8 @@ type Request struct {
 	deadline time.Duration // of sentReads and awaitingDone
 }
 
-// Chunks is the part of a Request for a message with chunks, of any of the three lists. Without
-// it a Request is half as large, and most messages do not need it.
+// Chunks is the part of a Request that only a message with chunks has. It makes a Request half as
+// large for all others.
 type Chunks struct {
 	Placed []chunk.Placed // see Request.Message
 

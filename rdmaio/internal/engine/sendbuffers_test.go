@@ -147,8 +147,8 @@ func TestBorrowEnd(t *testing.T) {
 	}
 }
 
-// Small messages share a send buffer, which is free when all have left it. The bench
-// checks that nothing is written over messages in flight.
+// Small messages share a send buffer until all their Sends have completed. The bench checks that
+// nothing is written over messages in flight.
 func TestSmallMessagesShareABuffer(t *testing.T) {
 	const share = 16 // messages in a buffer
 	b := newBorrowing(t, engine.Requester, 32, 0, 64, 1)

@@ -139,8 +139,8 @@ func (c *Client) Call(ctx context.Context, proc uint32, args, results xdr.Value,
 }
 
 // CallAtMost is Call for results of at most size bytes, including those in Options.Results.
-// Generated clients use it where the arguments tell the size, as the count of a READ does. Larger
-// results are refused by a server over RDMA if they do not fit inline.
+// Generated clients use it where an argument bounds the results: the count of a READ does. Over
+// RDMA the server refuses larger results that do not fit inline.
 func (c *Client) CallAtMost(ctx context.Context, proc uint32, args, results xdr.Value, opt *Options, size uint64) error {
 	return c.call(ctx, proc, args, results, opt, c.bounded(size))
 }
@@ -240,7 +240,7 @@ func (c *Client) maxReply(results xdr.Value) bound {
 	return bound{offer: c.cfg.MaxReply}
 }
 
-// bounded returns the bound of a call with results of at most size bytes.
+// bounded returns the bound for results of at most size bytes.
 func (c *Client) bounded(size uint64) bound {
 	whole := int64(min(size, math.MaxInt32)) + largestHead
 	b := bound{offer: int(min(int64(c.maxBounded), whole))}

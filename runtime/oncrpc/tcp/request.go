@@ -297,7 +297,7 @@ func (r *request) first(done func(error)) bool {
 // release gives back the memory of an answered Request and calls its done function.
 func (r *request) release(err error) { releaseAll([]*message{&r.out}, err) }
 
-// releaseAll is release for the Requests of messages, which are of one connection.
+// releaseAll releases answered Requests. All have the same connection.
 func releaseAll(answers []*message, err error) {
 	if len(answers) == 0 {
 		return
