@@ -174,6 +174,24 @@ func TestFailedReadGivesMemoryBack(t *testing.T) {
 	}
 }
 
+// A file that has become empty is an error, not one that ends: kept or not.
+func TestEmptiedFileIsAnError(t *testing.T) {
+	files := fstest.MapFS{"a": {Data: make([]byte, 600), Mode: 0o444}}
+	for name, cfg := range map[string]iofs.Config{"kept": {}, "larger than the cache": {Cache: 4}} {
+		r, err := iofs.New(stream{files, func(f fs.File) fs.File { return empty{f} }}, cfg)
+		check(t, err)
+		for _, off := range []int64{0, 300} {
+			if n, err := openNamed(t, r, "a").ReadAt(make([]byte, 10), off); n != 0 || err != io.ErrUnexpectedEOF {
+				t.Errorf("%s, offset %d: %d bytes, %v", name, off, n, err)
+			}
+		}
+	}
+}
+
+type empty struct{ fs.File }
+
+func (empty) Read([]byte) (int, error) { return 0, io.EOF }
+
 // stuck fails its reads when a channel is closed.
 type stuck struct {
 	fs.File
