@@ -6,6 +6,7 @@ import (
 	"net"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -160,5 +161,32 @@ func TestRenewEndsAtTheDeadline(t *testing.T) {
 		}
 	case <-time.After(patience):
 		t.Error("the Call is not over after its deadline")
+	}
+}
+
+// Close waits for a done function that runs on the goroutine of a timer.
+func TestCloseWaitsForDoneFunctionsOfTimers(t *testing.T) {
+	c, _ := dialDeaf(t, often)
+	began, gate := make(chan struct{}), make(chan struct{})
+	var over atomic.Bool
+	call := &oncrpc.Call{Message: oncrpc.Message{Inline: callTo(1, 0)}, Deadline: time.Now().Add(time.Millisecond)}
+	if err := c.Submit(context.Background(), call, func(*oncrpc.Reply, error) {
+		close(began)
+		<-gate
+		time.Sleep(20 * time.Millisecond) // a Close that does not wait has returned
+		over.Store(true)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	closed := make(chan bool)
+	go func() {
+		_ = c.Close()
+		closed <- over.Load()
+	}()
+	<-c.Done()
+	close(gate)
+	if !<-closed {
+		t.Error("Close returned while a done function ran")
 	}
 }
