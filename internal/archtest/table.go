@@ -174,7 +174,7 @@ func Table() []Row {
 		{Package: "nfs/vfs/vfstest", Imports: []string{"nfs/vfs"}},
 		{Package: "nfs/memfs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},
 		{Package: "nfs/iofs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},
-		{Package: "nfs/localfs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}, Unsafe: []string{"beneath_linux.go", "system_linux.go"}},
+		{Package: "nfs/localfs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}, Unsafe: []string{"beneath_linux.go", "changes_linux.go", "system_linux.go"}},
 		{Package: "nfs/nfsd", Imports: []string{"gen/*", "gen/*/*", "nfs/gen/...", "nfs/internal/nlm", "nfs/localfs", "nfs/vfs", "runtime/..."}},
 		{Package: "nfs/internal/locks"},
 		{Package: "nfs/internal/nlm", Imports: []string{"nfs/gen/...", "nfs/internal/locks", "runtime/..."}},

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
-	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
@@ -65,6 +65,10 @@ func TestNoWayOut(t *testing.T) {
 		"moved": func(t *testing.T, dir, out string) {
 			check(t, os.Rename(filepath.Join(dir, "a"), filepath.Join(out, "a")))
 		},
+		"removed, with a link to it": func(t *testing.T, dir, out string) {
+			check(t, os.RemoveAll(filepath.Join(dir, "a")))
+			check(t, os.Symlink(out, filepath.Join(dir, "a")))
+		},
 	}
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
@@ -115,6 +119,49 @@ func TestNoWayOut(t *testing.T) {
 	}
 }
 
+// A local program puts a link in the place of a file: a change does not go through it, by the
+// system's call or, before Linux 6.6, by /proc.
+func TestNoChangeThroughLink(t *testing.T) {
+	for _, chmod := range []bool{true, false} {
+		t.Run(fmt.Sprint("fchmodat2=", chmod), func(t *testing.T) {
+			eachWay(t, func(t *testing.T, l *FS, dir string) {
+				if chmod && !l.below.chmod {
+					t.Skip("the kernel does not have fchmodat2, or a sandbox refuses it")
+				}
+				l.below.chmod = chmod
+				for _, path := range []string{"file", "a/b/file"} {
+					out := filepath.Join(dir, "..", "outside")
+					check(t, os.WriteFile(out, nil, 0o644))
+					old := time.Unix(1_000_000_000, 0)
+					check(t, os.Chtimes(out, old, old))
+					name := filepath.Join(dir, path)
+					check(t, os.MkdirAll(filepath.Dir(name), 0o755))
+					check(t, os.WriteFile(name, nil, 0o644))
+					file, _ := at(t, l, path)
+					mode, id := fs.FileMode(0o751)|fs.ModeSticky, uint32(1)
+					check(t, file.SetAttr(vfs.Change{Mode: &mode}))
+					if info, err := os.Stat(name); err != nil || info.Mode() != mode {
+						t.Errorf("the mode is %v, %v, expected %v", info.Mode(), err, mode)
+					}
+					check(t, os.Remove(name))
+					check(t, os.Symlink(out, name))
+					if err := file.SetAttr(vfs.Change{Mode: &mode}); err == nil {
+						t.Error("the mode of a link changes")
+					}
+					_ = file.SetAttr(vfs.Change{Mtime: time.Now()})
+					_ = file.SetAttr(vfs.Change{UID: &id})
+					info, err := os.Stat(out)
+					check(t, err)
+					if sys := info.Sys().(*syscall.Stat_t); info.Mode() != 0o644 || !info.ModTime().Equal(old) || sys.Uid != uint32(os.Geteuid()) {
+						t.Errorf("%s: outside, the file has mode %v, the time %v and user %d", path, info.Mode(), info.ModTime(), sys.Uid)
+					}
+					check(t, os.Remove(name))
+				}
+			})
+		})
+	}
+}
+
 // A link within the directory that a local program puts in the place of one leads to the files.
 func TestLinkWithinTheDirectory(t *testing.T) {
 	eachWay(t, func(t *testing.T, l *FS, dir string) {
@@ -152,66 +199,12 @@ func TestDescriptorsAreClosed(t *testing.T) {
 			if _, err := n.Open(vfs.Read); err == nil {
 				t.Fatal("another file is opened")
 			}
+			if err := n.SetAttr(vfs.Change{Mtime: time.Now()}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if after := open(); after > before+5 {
 			t.Errorf("%d descriptors are open, %d before", after, before)
 		}
 	})
-}
-
-// systemCalls is the environment variable with the depth that a process of TestDepthCostsNothing
-// uses.
-const systemCalls = "LOCALFS_DEPTH"
-
-// A file is found and opened by the same number of system calls at any depth.
-func TestDepthCostsNothing(t *testing.T) {
-	const rounds = 200
-	if depth := os.Getenv(systemCalls); depth != "" {
-		resolveAt(t, len(depth), rounds)
-		return
-	}
-	if l, _ := served(t); !l.below.use {
-		t.Skip("the kernel does not have openat2, or a sandbox refuses it")
-	}
-	strace := witness.Program(t, "strace")
-	count := func(depth int) (calls int) {
-		log := filepath.Join(t.TempDir(), "strace")
-		cmd := exec.Command(strace, "-f", "-qq", "-o", log, "-e", "trace=openat,openat2,close,newfstatat,fstat,statx,name_to_handle_at", os.Args[0], "-test.run", "^TestDepthCostsNothing$")
-		cmd.Env = append(os.Environ(), systemCalls+"="+strings.Repeat("d", depth))
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Skipf("strace: %v: %s", err, out)
-		}
-		text, err := os.ReadFile(log)
-		check(t, err)
-		_, text2, _ := strings.Cut(string(text), "begin-of-the-rounds")
-		text3, _, found := strings.Cut(text2, "end-of-the-rounds")
-		if !found {
-			t.Fatal("the process did not run the rounds")
-		}
-		return strings.Count(text3, "\n")
-	}
-	near, far := count(2), count(40)
-	t.Logf("%.1f system calls at depth 2, %.1f at 40", float64(near)/rounds, float64(far)/rounds)
-	if far > 2*near { // a walk makes 76 more in each round
-		t.Errorf("%d rounds make %d system calls at depth 2, and %d at depth 40", rounds, near, far)
-	}
-}
-
-// resolveAt finds and opens a file at a depth some times, between two marks in the list of system
-// calls.
-func resolveAt(t *testing.T, depth, rounds int) {
-	l, dir := served(t)
-	path := strings.TrimSuffix(strings.Repeat("d/", depth), "/")
-	check(t, os.MkdirAll(filepath.Join(dir, path), 0o755))
-	check(t, os.WriteFile(filepath.Join(dir, path, "file"), nil, 0o644))
-	_, id := at(t, l, path+"/file")
-	_, _ = os.Stat("begin-of-the-rounds")
-	for range rounds {
-		n, _, err := l.Resolve(id)
-		check(t, err)
-		f, err := n.Open(vfs.Read)
-		check(t, err)
-		check(t, f.Close())
-	}
-	_, _ = os.Stat("end-of-the-rounds")
 }

@@ -19,8 +19,9 @@ import (
 // os.Root, which opens each directory of a path: errors other than that there is no such name,
 // paths through links, older kernels, and sandboxes that refuse the call.
 type beneath struct {
-	dir *os.File
-	use bool
+	dir   *os.File
+	use   bool
+	chmod bool // the system has fchmodat2(2), since Linux 6.6
 }
 
 // how is struct open_how of openat2(2).
@@ -31,10 +32,12 @@ const (
 	pathOnly    = 1 << 21 // O_PATH
 	noSymlinks  = 0x04    // RESOLVE_NO_SYMLINKS
 	onlyBeneath = 0x08    // RESOLVE_BENEATH
+	noFollow    = 0x100   // AT_SYMLINK_NOFOLLOW
 )
 
 func newBeneath(dir *os.File) beneath {
 	b := beneath{dir: dir}
+	b.chmod = syscall.Fchmodat(int(dir.Fd()), "", 0, noFollow) == syscall.ENOENT
 	if nameToHandleAt[runtime.GOARCH] == 0 { // openat2 may have another number
 		return b
 	}
@@ -87,6 +90,35 @@ func (b *beneath) open(path string, flag int) (f *os.File, done bool, err error)
 		return nil, errors.Is(err, fs.ErrNotExist), err
 	}
 	return os.NewFile(uintptr(fd), filepath.Join(b.dir.Name(), path)), true, nil
+}
+
+// directory opens a directory for calls with a name in it, unless done is false.
+func (b *beneath) directory(path string) (fd int, done bool, err error) {
+	if !b.use {
+		return 0, false, nil
+	}
+	fd, err = b.call(path, pathOnly|syscall.O_DIRECTORY)
+	return fd, err == nil || errors.Is(err, fs.ErrNotExist), err
+}
+
+// fstatat are the numbers of newfstatat(2) or fstatat64(2), which fill a syscall.Stat_t.
+var fstatat = map[string]uintptr{
+	"386": 300, "amd64": 262, "arm": 327, "arm64": 79, "ppc64": 291, "ppc64le": 291, "riscv64": 79, "s390x": 293,
+}
+
+// lstatIn returns the attributes of a name in an open directory, unless done is false.
+func lstatIn(dir *os.File, name string) (st stat, done bool, err error) {
+	call, ok := fstatat[runtime.GOARCH]
+	b, err := syscall.BytePtrFromString(name)
+	if !ok || err != nil {
+		return st, false, err
+	}
+	var sys syscall.Stat_t
+	_, _, errno := syscall.Syscall6(call, dir.Fd(), uintptr(unsafe.Pointer(b)), uintptr(unsafe.Pointer(&sys)), noFollow, 0, 0)
+	if errno != 0 {
+		return st, true, &fs.PathError{Op: "fstatat", Path: name, Err: errno}
+	}
+	return statOfSystem(&sys), true, nil
 }
 
 // statOfSystem returns the attributes in the result of stat(2).

@@ -51,11 +51,12 @@ func (n *node) Open(access vfs.Access) (vfs.File, error) {
 }
 
 func (n *node) force(flag int) (*os.File, error) {
-	if err := n.fs.root.Chmod(n.path, n.Mode|0o600); err != nil {
+	more := n.Mode | 0o600
+	if err := n.SetAttr(vfs.Change{Mode: &more}); err != nil {
 		return nil, err
 	}
 	f, err := n.open(flag)
-	if failure := n.fs.root.Chmod(n.path, n.Mode); failure != nil && err == nil {
+	if failure := n.SetAttr(vfs.Change{Mode: &n.Mode}); failure != nil && err == nil {
 		return nil, errors.Join(failure, f.Close())
 	}
 	return f, err

@@ -8,9 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
-
-	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
 // readDir calls f with the names in a directory after a cookie, until f returns false. Cookie 0
@@ -60,10 +57,3 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 	}
 	return !more, nil
 }
-
-// special makes a named pipe, a socket or a device. Package syscall cannot make one in an open
-// directory on this system.
-func special(*os.File, string, vfs.New) error { return errors.ErrUnsupported }
-
-// linkTimes sets the times of a symbolic link, which package syscall cannot do on this system.
-func linkTimes(*os.File, string, time.Time, time.Time) error { return errors.ErrUnsupported }

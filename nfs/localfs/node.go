@@ -56,42 +56,18 @@ func (n *node) is(st stat) bool {
 }
 
 // SetAttr implements vfs.Node.
-func (n *node) SetAttr(c vfs.Change) error {
-	if c.UID != nil || c.GID != nil {
-		uid, gid := -1, -1
-		if c.UID != nil {
-			uid = int(*c.UID)
-		}
-		if c.GID != nil {
-			gid = int(*c.GID)
-		}
-		if err := n.fs.root.Lchown(n.path, uid, gid); err != nil {
-			return err
-		}
-	}
-	if c.Mode != nil {
-		if err := n.fs.root.Chmod(n.path, *c.Mode); err != nil {
-			return err
-		}
-	}
-	switch {
-	case c.Atime.IsZero() && c.Mtime.IsZero():
-		return nil
-	case n.Mode.Type() == fs.ModeSymlink:
-		return n.fs.within(n.path, func(dir *os.File, name string) error { return linkTimes(dir, name, c.Atime, c.Mtime) })
-	}
-	return n.fs.root.Chtimes(n.path, c.Atime, c.Mtime)
-}
+func (n *node) SetAttr(c vfs.Change) error { return n.fs.setAttr(n, c) }
 
-// within calls f with the open directory of a path and the last component, for calls of the system
-// that package os does not have.
-func (l *FS) within(p string, f func(dir *os.File, name string) error) error {
-	dir, err := l.root.Open(path.Dir(p))
-	if err != nil {
-		return err
+// owners returns the arguments of chown(2) for a change, and whether it is one of these.
+func owners(c vfs.Change) (uid, gid int, ok bool) {
+	uid, gid = -1, -1
+	if c.UID != nil {
+		uid = int(*c.UID)
 	}
-	defer dir.Close()
-	return f(dir, path.Base(p))
+	if c.GID != nil {
+		gid = int(*c.GID)
+	}
+	return uid, gid, c.UID != nil || c.GID != nil
 }
 
 // ReadLink implements vfs.Node.
@@ -99,7 +75,7 @@ func (n *node) ReadLink() (string, error) {
 	if n.Mode.Type() != fs.ModeSymlink {
 		return "", fs.ErrInvalid
 	}
-	return n.fs.root.Readlink(n.path)
+	return n.fs.readLink(n.path)
 }
 
 // ReadDir implements vfs.Node.
@@ -160,25 +136,9 @@ func (n *node) Create(name string, what vfs.New) (vfs.Node, vfs.Attr, error) {
 	}
 	o, err := n.fs.child(n, name)
 	if err != nil {
-		return nil, vfs.Attr{}, errors.Join(err, n.fs.root.Remove(p))
+		return nil, vfs.Attr{}, errors.Join(err, n.fs.remove(p, what.Mode.IsDir()))
 	}
 	return o, o.stat.Attr, nil
-}
-
-func (l *FS) create(p string, what vfs.New) error {
-	switch what.Mode.Type() {
-	case 0:
-		f, err := l.root.OpenFile(p, os.O_CREATE|os.O_EXCL|os.O_WRONLY|openFlags, what.Mode.Perm())
-		if err != nil {
-			return err
-		}
-		return f.Close()
-	case fs.ModeDir:
-		return l.root.Mkdir(p, what.Mode.Perm())
-	case fs.ModeSymlink:
-		return l.root.Symlink(what.Target, p)
-	}
-	return l.within(p, func(dir *os.File, name string) error { return special(dir, name, what) })
 }
 
 // Link implements vfs.Node.
@@ -187,7 +147,7 @@ func (n *node) Link(dir vfs.Node, name string) error {
 	if err != nil {
 		return err
 	}
-	return n.fs.root.Link(n.path, p)
+	return n.fs.link(n.path, p)
 }
 
 // Remove implements vfs.Node.
@@ -196,7 +156,7 @@ func (n *node) Remove(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := n.fs.root.Remove(o.path); err != nil {
+	if err := n.fs.remove(o.path, o.Mode.IsDir()); err != nil {
 		return err
 	}
 	n.fs.table.remove(o.Ino, n.Ino, name)
@@ -226,7 +186,7 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 	if _, err := dir.ID(); err != nil { // the table leads from the new name to the root
 		return err
 	}
-	if err := n.fs.root.Rename(o.path, path.Join(dir.path, newName)); err != nil {
+	if err := n.fs.rename(o.path, path.Join(dir.path, newName)); err != nil {
 		return err
 	}
 	if target != nil {
@@ -242,5 +202,5 @@ func (l *FS) makeWay(o, target *node) error {
 	if strings.HasPrefix(target.path, o.path+"/") {
 		return fs.ErrInvalid
 	}
-	return l.root.Remove(target.path)
+	return l.remove(target.path, true)
 }

@@ -35,18 +35,24 @@ var nameToHandleAt = map[string]uintptr{
 // the file system does not provide one. The handles of the kernel have such a number; their form is
 // the file system's own, so this is a hash of one. The path is not used otherwise: where a local
 // program exchanges a directory for a link, the number is of another file, and the handle is stale.
-func (l *FS) generation(path string) uint64 {
+func (l *FS) generation(path string) uint64 { return generationIn(l.dir, path) }
+
+// generationIn is generation of a path in a directory.
+func generationIn(dir *os.File, path string) uint64 {
 	name, err := syscall.BytePtrFromString(path)
 	call, ok := nameToHandleAt[runtime.GOARCH]
 	if err != nil || !ok {
 		return 0
 	}
-	const most = 128          // MAX_HANDLE_SZ of name_to_handle_at(2)
-	var handle [8 + most]byte // size and type, 4 bytes each, before it
+	const most = 128 // MAX_HANDLE_SZ of name_to_handle_at(2)
+	var at struct {
+		handle [8 + most]byte // size and type, 4 bytes each, before it
+		mount  int32
+	}
+	handle := &at.handle
 	binary.NativeEndian.PutUint32(handle[:], most)
-	var mount int32
-	_, _, errno := syscall.Syscall6(call, l.dir.Fd(), uintptr(unsafe.Pointer(name)),
-		uintptr(unsafe.Pointer(&handle)), uintptr(unsafe.Pointer(&mount)), 0, 0)
+	_, _, errno := syscall.Syscall6(call, dir.Fd(), uintptr(unsafe.Pointer(name)),
+		uintptr(unsafe.Pointer(handle)), uintptr(unsafe.Pointer(&at.mount)), 0, 0)
 	if errno != 0 {
 		return 0
 	}
@@ -94,7 +100,7 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 }
 
 // special makes a named pipe, a socket or a device in a directory.
-func special(dir *os.File, name string, what vfs.New) error {
+func special(dir int, name string, what vfs.New) error {
 	kinds := map[fs.FileMode]uint32{
 		fs.ModeNamedPipe: syscall.S_IFIFO, fs.ModeSocket: syscall.S_IFSOCK,
 		fs.ModeDevice | fs.ModeCharDevice: syscall.S_IFCHR, fs.ModeDevice: syscall.S_IFBLK,
@@ -104,29 +110,26 @@ func special(dir *os.File, name string, what vfs.New) error {
 		return fs.ErrInvalid
 	}
 	dev := minor&0xff | major<<8 | minor&^0xff<<12
-	return os.NewSyscallError("mknodat", syscall.Mknodat(int(dir.Fd()), name, kinds[what.Mode.Type()]|uint32(what.Mode.Perm()), int(dev)))
+	return syscall.Mknodat(dir, name, kinds[what.Mode.Type()]|uint32(what.Mode.Perm()), int(dev))
 }
 
-// linkTimes sets the times of a symbolic link in a directory, by utimensat(2). The zero time stands
-// for no change.
-func linkTimes(dir *os.File, name string, atime, mtime time.Time) error {
+// setTimes sets the times of an object in a directory, by utimensat(2). The zero time stands for no
+// change.
+func setTimes(dir int, name string, atime, mtime time.Time) error {
 	p, err := syscall.BytePtrFromString(name)
 	if err != nil {
 		return err
 	}
-	const omit, noFollow = 1<<30 - 2, 0x100 // UTIME_OMIT, AT_SYMLINK_NOFOLLOW
+	const omit = 1<<30 - 2 // UTIME_OMIT
 	times := [2]syscall.Timespec{{Nsec: omit}, {Nsec: omit}}
 	for i, at := range []time.Time{atime, mtime} {
 		if !at.IsZero() {
 			times[i] = syscall.NsecToTimespec(at.UnixNano())
 		}
 	}
-	_, _, errno := syscall.Syscall6(syscall.SYS_UTIMENSAT, dir.Fd(), uintptr(unsafe.Pointer(p)),
+	_, _, errno := syscall.Syscall6(syscall.SYS_UTIMENSAT, uintptr(dir), uintptr(unsafe.Pointer(p)),
 		uintptr(unsafe.Pointer(&times)), noFollow, 0, 0)
-	if errno != 0 {
-		return os.NewSyscallError("utimensat", errno)
-	}
-	return nil
+	return result(errno)
 }
 
 // space returns the space of the file system.
