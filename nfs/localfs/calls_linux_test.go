@@ -114,7 +114,7 @@ func eachMethodAt(t *testing.T, depth int, chmod bool) {
 		{"SetAttr, mode", func(int) error { return n.SetAttr(vfs.Change{Mode: &mode}) }},
 		{"SetAttr, owner", func(int) error { return n.SetAttr(vfs.Change{UID: &user}) }},
 		{"SetAttr, times", func(int) error { return n.SetAttr(vfs.Change{Mtime: time.Unix(1, 0)}) }},
-		{"ReadDir with attributes", func(int) error { return listed(d) }},
+		{"ReadDir with attributes", func(int) error { return listAll(d) }},
 		{"Rename", func(i int) error {
 			check(t, d.Rename("symlink", other, names[i%2]))
 			return other.Rename(names[i%2], d, "symlink")
@@ -133,8 +133,8 @@ func eachMethodAt(t *testing.T, depth int, chmod bool) {
 	_, _ = os.Stat(markOf + markEnd)
 }
 
-// listed lists a directory, with the attributes and the ID of each entry.
-func listed(d vfs.Node) error {
+// listAll lists a directory, with the attributes and the ID of each entry.
+func listAll(d vfs.Node) error {
 	var failed error
 	_, err := d.ReadDir(0, func(e vfs.Entry) bool {
 		if e.Name == "." || e.Name == ".." {

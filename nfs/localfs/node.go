@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
@@ -18,6 +19,9 @@ type node struct {
 	gen  uint64 // the generation; if 0, the table gets the name below when the node gets an ID
 	dir  *node  // of name
 	name string
+
+	listing *os.File // the directory while it is listed, for the names in it
+	listed  bool     // found in a listing
 }
 
 // ID implements vfs.Node.
@@ -25,15 +29,46 @@ func (n *node) ID() (vfs.ID, error) {
 	if n.gen != 0 {
 		return idOf(n.Ino, n.gen), nil
 	}
-	if _, err := n.dir.ID(); err != nil { // the table leads from the name to the root
+	if err := n.dir.keep(); err != nil { // the table leads from the name to the root
 		return vfs.ID{}, err
 	}
-	links := !n.Mode.IsDir() && n.Links > 1
-	gen, err := n.fs.table.add(n.Ino, n.fs.generation(n.path), links, n.dir.Ino, n.name)
-	if err == nil {
-		n.gen = gen
+	gen, known := n.fs.table.unchanged(n.Ino, n.Ctime, n.dir.Ino, n.name, n.listed)
+	if !known {
+		var err error
+		if gen, err = n.note(); err != nil {
+			return vfs.ID{}, err
+		}
 	}
-	return idOf(n.Ino, gen), err
+	n.gen = gen
+	return idOf(n.Ino, gen), nil
+}
+
+// note notes the name in the table, and returns the generation.
+func (n *node) note() (gen uint64, err error) {
+	links := !n.Mode.IsDir() && n.Links > 1
+	gen = generationOf(n)
+	old := settled(n.Ctime, time.Now())
+	if n.listed {
+		var changed time.Time
+		if old {
+			changed = n.Ctime
+		}
+		return n.fs.table.list(n.Ino, gen, changed, links, n.dir.Ino, n.name)
+	}
+	gen, err = n.fs.table.add(n.Ino, gen, links, n.dir.Ino, n.name)
+	if err == nil && old {
+		n.fs.table.confirm(n.Ino, gen, n.Ctime)
+	}
+	return gen, err
+}
+
+// keep gives a directory an ID that the table keeps, because it has IDs of names in the directory.
+func (n *node) keep() error {
+	if n.listed {
+		n.listed, n.gen = false, 0
+	}
+	_, err := n.ID()
+	return err
 }
 
 // Attr implements vfs.Node.
@@ -88,6 +123,8 @@ func (n *node) ReadDir(cookie uint64, f func(vfs.Entry) bool) (eof bool, err err
 		return false, err
 	}
 	defer d.Close()
+	n.listing = d
+	defer func() { n.listing = nil }()
 	return readDir(d, cookie, func(name string, ino, next uint64) bool {
 		switch {
 		case name == "." || name == ".." && n.path == ".":
@@ -106,7 +143,10 @@ func (n *node) join(name string) (string, error) {
 	if !n.Mode.IsDir() {
 		return "", vfs.ErrNotDir
 	}
-	return path.Join(n.path, name), nil
+	if n.path == "." {
+		return name, nil
+	}
+	return n.path + "/" + name, nil
 }
 
 // Lookup implements vfs.Node.
@@ -183,7 +223,7 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 			return err
 		}
 	}
-	if _, err := dir.ID(); err != nil { // the table leads from the new name to the root
+	if err := dir.keep(); err != nil { // the table leads from the new name to the root
 		return err
 	}
 	if err := n.fs.rename(o.path, path.Join(dir.path, newName)); err != nil {

@@ -65,14 +65,21 @@ func (l *FS) child(dir *node, name string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := l.lstat(p)
+	var st stat
+	done := false
+	if dir.listing != nil {
+		st, done, err = lstatIn(dir.listing, name)
+	}
+	if !done {
+		st, err = l.lstat(p)
+	}
 	if err == nil && st.dev != l.dev {
 		err = fs.ErrPermission // another file system is mounted there
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &node{fs: l, path: p, stat: st, dir: dir, name: name}, nil
+	return &node{fs: l, path: p, stat: st, dir: dir, name: name, listed: dir.listing != nil}, nil
 }
 
 // gone reports whether an error means that a path does not lead to a file any more. An error

@@ -37,7 +37,14 @@ var nameToHandleAt = map[string]uintptr{
 // program exchanges a directory for a link, the number is of another file, and the handle is stale.
 func (l *FS) generation(path string) uint64 { return generationIn(l.dir, path) }
 
-// generationIn is generation of a path in a directory.
+// generationOf returns the generation of a file that was found by its name.
+func generationOf(n *node) uint64 {
+	if n.dir.listing != nil {
+		return generationIn(n.dir.listing, n.name)
+	}
+	return n.fs.generation(n.path)
+}
+
 func generationIn(dir *os.File, path string) uint64 {
 	name, err := syscall.BytePtrFromString(path)
 	call, ok := nameToHandleAt[runtime.GOARCH]

@@ -27,15 +27,17 @@ const (
 )
 
 // table finds the path of a file by its inode number. It has each file that a handle was issued
-// for. Each change is appended to a file of the state directory as a line of JSON, and openTable
-// writes that file again with one line for each file. The operating system may lose the last lines
-// when it crashes: the handles of these lines are then stale.
+// for, except that files whose handles came from listings alone leave it: see listed. Each change
+// is appended to a file of the state directory as a line of JSON, and openTable writes that file
+// again with one line for each file. The operating system may lose the last lines when it crashes:
+// the handles of these lines are then stale.
 type table struct {
 	mu      sync.Mutex
 	key     []byte    // of the handles
 	macs    sync.Pool // of *keyed
 	root    uint64    // inode number of the export
 	entries map[uint64]*entry
+	listed  listed // files that entries does not have
 	name    string
 	log     *os.File        // of that name
 	lines   int             // of log
@@ -66,6 +68,7 @@ type place struct {
 // this export.
 func openTable(state string, root, gen uint64, logger *slog.Logger) (_ *table, err error) {
 	t := &table{root: root, entries: map[uint64]*entry{}, late: map[uint64]bool{}, logger: logger}
+	t.listed.most = maxListed
 	if t.lock, err = lockFile(filepath.Join(state, "lock")); err != nil {
 		return nil, fmt.Errorf("localfs: state directory %s: %w: is another server using it?", state, err)
 	}
@@ -266,6 +269,7 @@ func (t *table) add(ino, gen uint64, links bool, dir uint64, name string) (uint6
 	err := t.record(ino)
 	switch {
 	case err == nil:
+		delete(t.listed.files, ino)
 	case old == nil:
 		delete(t.entries, ino)
 		delete(t.late, ino)
@@ -280,10 +284,12 @@ func (t *table) add(ino, gen uint64, links bool, dir uint64, name string) (uint6
 func (t *table) move(ino, fromDir uint64, from string, toDir uint64, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.entries[ino]
+	e := t.find(ino)
 	if e == nil || !e.has(place{fromDir, []byte(from)}) {
 		return
 	}
+	t.entries[ino] = e
+	delete(t.listed.files, ino)
 	at := place{toDir, []byte(to)}
 	e.remove(place{fromDir, []byte(from)})
 	e.remove(at)
@@ -295,8 +301,12 @@ func (t *table) move(ino, fromDir uint64, from string, toDir uint64, to string) 
 func (t *table) remove(ino, dir uint64, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.entries[ino]
+	e := t.find(ino)
 	if e == nil || !e.has(place{dir, []byte(name)}) {
+		return
+	}
+	if t.entries[ino] == nil {
+		delete(t.listed.files, ino)
 		return
 	}
 	e.remove(place{dir, []byte(name)})
@@ -311,8 +321,8 @@ func (t *table) remove(ino, dir uint64, name string) {
 func (t *table) paths(ino, gen uint64) ([]string, time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	e := t.entries[ino]
-	if e == nil || e.Gen != gen {
+	e := t.used(ino, gen)
+	if e == nil {
 		return nil, time.Time{}
 	}
 	if ino == t.root {
@@ -340,7 +350,7 @@ func (t *table) confirm(ino, gen uint64, changed time.Time) {
 func (t *table) path(at place) (string, bool) {
 	parts := []string{string(at.Name)}
 	for at.Dir != t.root {
-		e := t.entries[at.Dir]
+		e := t.find(at.Dir)
 		if e == nil || len(e.Places) == 0 || len(parts) == maxDepth {
 			return "", false
 		}
@@ -356,7 +366,7 @@ func (t *table) path(at place) (string, bool) {
 func (t *table) parent(ino uint64) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := t.entries[ino]; e != nil && len(e.Places) > 0 {
+	if e := t.find(ino); e != nil && len(e.Places) > 0 {
 		return e.Places[0].Dir
 	}
 	return t.root
@@ -366,7 +376,7 @@ func (t *table) parent(ino uint64) uint64 {
 func (t *table) generation(ino uint64) uint64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if e := t.entries[ino]; e != nil {
+	if e := t.find(ino); e != nil {
 		return e.Gen
 	}
 	return 0

@@ -12,7 +12,9 @@
 // is renamed, and for all names of a file with hard links. It is never used again for another file:
 // [FS.Resolve] of an ID whose file was removed returns [ErrStale]. An FS whose files outlive the
 // process finds them by the same IDs after a restart. It finds a file in a time that does not
-// depend on the depth of its directory, if it can.
+// depend on the depth of its directory, if it can. So that listings take bounded memory, an FS may
+// forget the ID of a Node that f looked up in [Node.ReadDir], until the ID is used for the first
+// time: it is then stale, and the file has it again once its name is looked up.
 //
 // A Node is valid until the call for which it was found ends. It never becomes another file: where
 // a program outside of the server has put another file in the place of a Node's, methods return
