@@ -33,8 +33,8 @@ var testOutside = []string{"github.com/google/go-cmp"}
 // may, and test/linuxpeer. After a release, users may combine a version of nfs with any later
 // version of the root module. So what these packages export can no longer change: they are few.
 var (
-	sharedInternals     = []string{"internal/cli", "internal/spelling"}
-	sharedTestInternals = []string{"internal/golden", "internal/isolated", "internal/leak", "internal/tlstest", "internal/witness", "internal/xdrtest"}
+	sharedInternals     = []string{"internal/cli", "internal/cli/completion", "internal/spelling"}
+	sharedTestInternals = []string{"internal/cli/completion/completiontest", "internal/golden", "internal/isolated", "internal/leak", "internal/tlstest", "internal/witness", "internal/xdrtest"}
 )
 
 const (

@@ -10,6 +10,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
 	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
@@ -42,7 +43,7 @@ func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name stri
 	if err != nil {
 		return nil, "", err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, full.DialTimeout, fmt.Errorf("no answer of %s within %v", host, full.DialTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, full.DialTimeout, &dialTimeout{host, full.DialTimeout})
 	defer cancel()
 	root, name, err := mount(ctx, host, dir, full)
 	if err != nil {
@@ -60,6 +61,19 @@ func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name stri
 	c.close = end
 	return c, name, nil
 }
+
+// dialTimeout is the cause when Config.DialTimeout ends Dial. It matches context.DeadlineExceeded.
+type dialTimeout struct {
+	host  string
+	after time.Duration
+}
+
+func (d *dialTimeout) Error() string {
+	return fmt.Sprintf("no answer of %s within %v", d.host, d.after)
+}
+
+// Unwrap returns context.DeadlineExceeded.
+func (d *dialTimeout) Unwrap() error { return context.DeadlineExceeded }
 
 // SplitTarget splits Dial's target, HOST:/PATH, into the host and the path.
 func SplitTarget(target string) (host, dir string, err error) {

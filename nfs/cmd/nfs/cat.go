@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/rpcrdma/rpcrdma/nfs/client"
 )
 
 // cat writes a file to stdout.
@@ -17,18 +15,19 @@ func (p *program) cat(ctx context.Context) (err error) {
 	if p.json {
 		return fmt.Errorf("%w: cat: -json has no meaning for the bytes of a file", errUsage)
 	}
-	c, name, err := client.Dial(ctx, args[0], &p.cfg)
+	c, name, err := p.dial(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	f, err := c.Open(ctx, name)
+	info, err := c.stat(name)
 	if err != nil {
 		return err
 	}
-	info, err := f.Stat()
-	if err == nil {
-		_, err = f.CopyTo(p.stdout, 0, info.Size())
+	f, err := c.open(name)
+	if err != nil {
+		return err
 	}
+	_, err = f.CopyTo(p.stdout, 0, info.Size())
 	return errors.Join(err, f.Close())
 }

@@ -55,7 +55,7 @@ func (c *copier) copy(name, as string) error {
 		err = errors.Join(err, failure)
 	}
 	if err == nil && t.failed > 0 {
-		err = fmt.Errorf("%d files were not copied: see above, and try again with -resume", t.failed)
+		err = &partial{t.failed}
 	}
 	return err
 }

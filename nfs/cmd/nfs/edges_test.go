@@ -67,7 +67,7 @@ func TestErrorText(t *testing.T) {
 	write(t, filepath.Join(dest, name), 1)
 	check(t, os.Symlink("e", filepath.Join(f.dir, name)))
 	_, errs, code := f.run(t.Context(), "get", "-r", target, dest)
-	if code != 1 || !strings.Contains(errs, `a\x1b]0;b\ac`) || strings.ContainsAny(errs, "\x1b\a") || strings.Contains(errs, "\x9b") || strings.Contains(errs, "\nnfs3: d") {
+	if code != 3 || !strings.Contains(errs, `a\x1b]0;b\ac`) || strings.ContainsAny(errs, "\x1b\a") || strings.Contains(errs, "\x9b") || strings.Contains(errs, "\nnfs3: d") {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
 }
@@ -87,8 +87,8 @@ func TestFullDestination(t *testing.T) {
 		write(t, filepath.Join(source, name), 10)
 	}
 	_, errs, code := f.run(t.Context(), "put", "-r", source, target+"/copy")
-	if code != 1 || strings.Count(errs, "NFS3ERR_ROFS") != 1 {
-		t.Errorf("exit code %d, expected 1 and one error: %s", code, errs)
+	if code != 4 || strings.Count(errs, "NFS3ERR_ROFS") != 1 {
+		t.Errorf("exit code %d, expected 4 and one error: %s", code, errs)
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
-	"github.com/rpcrdma/rpcrdma/nfs/client"
 )
 
 // get copies from the server.
@@ -17,13 +15,13 @@ func (p *program) get(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	c, name, err := client.Dial(ctx, args[0], &p.cfg)
+	c, name, err := p.dial(ctx, args[0])
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
 	dir, as := filepath.Dir(args[1]), filepath.Base(args[1])
-	source, err := c.Stat(ctx, name)
+	source, err := c.stat(name)
 	if err != nil {
 		return err
 	}
@@ -44,7 +42,7 @@ func (p *program) get(ctx context.Context) (err error) {
 		return err
 	}
 	defer root.Close()
-	job := &copier{program: p, ctx: ctx, from: remote{ctx, c}, to: local{root}}
+	job := &copier{program: p, ctx: ctx, from: c, to: local{root}}
 	job.data = func(name, part string, from, size int64, stored func(int64) error) error {
 		return job.receive(c, root, name, part, from, size, stored)
 	}
@@ -52,11 +50,12 @@ func (p *program) get(ctx context.Context) (err error) {
 }
 
 // receive reads a file of the server into a part.
-func (c *copier) receive(server *client.Client, root *os.Root, name, part string, from, size int64, stored func(int64) error) (err error) {
-	source, err := server.Open(c.ctx, name)
+func (c *copier) receive(server remote, root *os.Root, name, part string, from, size int64, stored func(int64) error) (err error) {
+	source, err := server.open(name)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, source.Close()) }()
 	out, err := root.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err

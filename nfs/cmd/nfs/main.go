@@ -15,26 +15,12 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/nfs/client"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
-
-const usage = `nfs lists and copies the files of an NFS version 3 server without mounting it.
-
-usage:
-  nfs ls  [-l] [-R] HOST:/PATH                lists a directory
-  nfs cat HOST:/PATH                          writes a file to stdout
-  nfs get [-r] [-resume] HOST:/PATH LOCAL     copies from the server
-  nfs put [-r] [-resume] LOCAL HOST:/PATH     copies to the server
-
-nfs COMMAND -h lists the flags. docs/nfs.md has examples, and the rules of copies.
-Exit codes: 0 done, 1 failed, 2 usage, 130 and 143 ended by a signal.
-`
-
-// errUsage is the error of a command line.
-var errUsage = errors.New("usage")
 
 // program is one run of the command.
 type program struct {
@@ -60,40 +46,27 @@ func main() {
 	os.Exit(p.report(p.run(ctx, os.Args[1:])))
 }
 
-// interrupted is the error of a command that was stopped by a signal.
-type interrupted struct{ signal os.Signal }
-
-// Error returns the name of the signal.
-func (i *interrupted) Error() string { return "ended by signal: " + i.signal.String() }
-
 // run runs a command line.
 func (p *program) run(ctx context.Context, args []string) error {
-	if len(args) == 0 {
-		return fmt.Errorf("%w: found no command, expected ls, cat, get or put", errUsage)
+	if topic, ok := cli.WantsHelp(args); ok {
+		return p.help(topic)
 	}
-	command, ok := map[string]func(context.Context) error{"ls": p.ls, "cat": p.cat, "get": p.get, "put": p.put}[args[0]]
+	switch strings.TrimLeft(args[0], "-") {
+	case "completion":
+		return p.completion(args[1:])
+	case "version":
+		return p.printVersion()
+	}
+	command, ok := commands(p)[args[0]]
 	if !ok {
-		if args[0] == "help" || args[0] == "-h" || args[0] == "-help" || args[0] == "--help" {
-			_, err := io.WriteString(p.stdout, usage)
-			return err
-		}
-		if strings.HasPrefix(args[0], "-") {
-			return fmt.Errorf("%w: found %.64q, expected a command first: ls, cat, get or put, and then its flags", errUsage, args[0])
-		}
-		message := fmt.Sprintf("found command %.64q, expected ls, cat, get or put", args[0])
-		if near, ok := spelling.Nearest(args[0], []string{"ls", "cat", "get", "put", "help"}); ok {
-			message = spelling.DidYouMean(message, near)
-		}
-		return fmt.Errorf("%w: %s", errUsage, message)
+		return unknown(args[0])
 	}
 	p.define(args[0])
-	if err := p.flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
-		return p.help(args[0])
-	} else if err != nil {
-		return fmt.Errorf("%w: %s: %w: nfs %s -h lists the flags", errUsage, args[0], spelling.Flag(p.flags, err), args[0])
+	if err := p.flags.Parse(args[1:]); err != nil {
+		return fmt.Errorf("%w: %s: %w: nfs help %s lists the flags", errUsage, args[0], spelling.Flag(p.flags, err), args[0])
 	}
 	if err := p.values(); err != nil {
-		return fmt.Errorf("%w: %s: %w: nfs %s -h lists the flags", errUsage, args[0], err, args[0])
+		return fmt.Errorf("%w: %s: %w: nfs help %s lists the flags", errUsage, args[0], err, args[0])
 	}
 	if p.uid >= 0 || p.gid >= 0 {
 		p.cfg.Cred = &oncrpc.AuthSysParms{MachineName: []byte("nfs"), UID: number(p.uid, os.Getuid()), GID: number(p.gid, os.Getgid())}
@@ -105,18 +78,29 @@ func (p *program) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// help prints how a command is used, and its flags.
-func (p *program) help(command string) error {
-	for l := range strings.Lines(usage) {
-		if strings.HasPrefix(l, "  nfs "+command+" ") {
-			if _, err := fmt.Fprintf(p.stdout, "usage: %s\n", strings.TrimLeft(l, " ")); err != nil {
-				return err
-			}
-		}
+// commands returns the commands that call a server.
+func commands(p *program) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{"ls": p.ls, "cat": p.cat, "get": p.get, "put": p.put}
+}
+
+// otherWords lists words that other programs use for a command.
+var otherWords = map[string]string{
+	"list": "ls", "dir": "ls", "cp": "get or nfs put", "copy": "get or nfs put", "download": "get", "upload": "put", "read": "cat", "write": "put",
+	"mount": "ls", "serve": "ls, or the program nfsserve",
+}
+
+// unknown returns the error for a word that is not a command.
+func unknown(word string) error {
+	if strings.HasPrefix(word, "-") {
+		return fmt.Errorf("%w: found %.64q, expected a command first: ls, cat, get or put, and then its flags", errUsage, word)
 	}
-	p.flags.SetOutput(p.stdout)
-	p.flags.PrintDefaults()
-	return nil
+	message := fmt.Sprintf("found command %.64q, expected ls, cat, get or put", word)
+	if near, ok := spelling.Nearest(word, []string{"ls", "cat", "get", "put", "help", "completion", "version"}); ok {
+		message = spelling.DidYouMean(message, "nfs "+near)
+	} else if other, ok := otherWords[strings.ToLower(word)]; ok {
+		message = spelling.DidYouMean(message, "nfs "+other)
+	}
+	return fmt.Errorf("%w: %s", errUsage, message)
 }
 
 // values checks the values of the flags.
@@ -144,28 +128,29 @@ func number(n, other int) uint32 {
 	return uint32(n)
 }
 
-// define defines the flags of a command.
+// define defines the flags of a command, which its help describes.
 func (p *program) define(command string) {
 	f := flag.NewFlagSet(command, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
-	f.StringVar(&p.cfg.Transport, "transport", "rdma", "`transport`: rdma or tcp")
-	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "verbs `provider` for rdma: "+provider.Forms())
-	f.IntVar(&p.cfg.Port, "port", 0, "`port` of NFS; default: ask rpcbind,\nelse 20049 for rdma and 2049 for tcp")
-	f.IntVar(&p.cfg.MountPort, "mountport", 0, "`port` of MOUNT over TCP; default: ask rpcbind")
-	f.IntVar(&p.uid, "uid", -1, "user `number`; default: the user of the process")
-	f.IntVar(&p.gid, "gid", -1, "group `number`; default: the group of the process")
-	f.IntVar(&p.cfg.Depth, "depth", 8, "READ or WRITE `calls` in flight")
-	f.DurationVar(&p.cfg.DialTimeout, "timeout", 0, "longest `time` to mount; default 10s. Later the command waits\nfor the server until a signal ends it")
-	f.BoolVar(&p.json, "json", false, "print JSON lines")
+	f.StringVar(&p.cfg.Transport, "transport", "rdma", "")
+	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "")
+	f.IntVar(&p.cfg.Port, "port", 0, "")
+	f.IntVar(&p.cfg.MountPort, "mountport", 0, "")
+	f.IntVar(&p.uid, "uid", -1, "")
+	f.IntVar(&p.gid, "gid", -1, "")
+	f.IntVar(&p.cfg.Depth, "depth", 8, "")
+	f.DurationVar(&p.cfg.DialTimeout, "timeout", 0, "")
+	f.BoolVar(&p.json, "json", false, "")
 	switch command {
 	case "ls":
-		f.BoolVar(&p.long, "l", false, "print mode, links, owner, size and time")
-		f.BoolVar(&p.recursive, "R", false, "list directories below, too")
+		f.BoolVar(&p.long, "l", false, "")
+		f.BoolVar(&p.recursive, "R", false, "")
 	case "get", "put":
-		f.BoolVar(&p.deep, "r", false, "copy a directory with all below it")
-		f.BoolVar(&p.resumed, "resume", false, "go on with an interrupted copy, and skip files\nthat are there with the same size and time")
-		f.IntVar(&p.cfg.Window, "window", 16<<20, "`bytes` between two times that the copy is stored and noted;\na copy that is cut repeats at most so many")
-		f.BoolVar(&p.quiet, "q", false, "print no progress and no list of files")
+		f.BoolVar(&p.deep, "r", false, "")
+		f.BoolVar(&p.resumed, "resume", false, "")
+		f.IntVar(&p.cfg.Window, "window", 16<<20, "")
+		f.BoolVar(&p.quiet, "q", false, "")
+		f.BoolVar(&p.quiet, "quiet", false, "")
 	}
 	p.flags = f
 }
@@ -176,7 +161,7 @@ const remotePath = "HOST:/PATH"
 // operands returns the arguments after the flags.
 func (p *program) operands(want ...string) ([]string, error) {
 	command, got := p.flags.Name(), p.flags.Args()
-	form := "nfs " + command + " [flags] " + strings.Join(want, " ")
+	form := usageOf(command)
 	late := spelling.Late(got)
 	switch {
 	case len(got) != len(want) && late != nil:
@@ -188,7 +173,7 @@ func (p *program) operands(want ...string) ([]string, error) {
 	}
 	for i, arg := range got {
 		if _, _, err := client.SplitTarget(arg); (err != nil || strings.Contains(arg, "://")) && want[i] == remotePath {
-			return nil, fmt.Errorf("%w: %s: found %.64q, expected %s: nfs %s -h lists the arguments", errUsage, command, arg, remotePath, command)
+			return nil, fmt.Errorf("%w: %s: found %.64q, expected %s: nfs help %s lists the arguments", errUsage, command, arg, remotePath, command)
 		}
 	}
 	return got, nil

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -35,39 +34,21 @@ func (p *program) event(kind string, fields map[string]any) error {
 // report prints an error, and returns the exit code.
 func (p *program) report(err error) int {
 	if err == nil {
-		return 0
+		return exitDone
 	}
 	if errors.Is(err, syscall.EPIPE) {
-		return 1 // the output is not read any more
+		return exitFailed // the output is not read any more
 	}
 	if errors.Is(err, client.ErrNoPort) {
 		err = fmt.Errorf("%w, by -mountport and -port", err)
 	}
-	name, code := "failed", 1
-	var signal *interrupted
-	var refused *client.StatusError
-	var broken *client.ProtocolError
-	switch {
-	case errors.As(err, &signal):
-		name, code = "interrupted", 130
-		if signal.signal == syscall.SIGTERM {
-			code = 143
-		}
-	case errors.Is(err, errUsage):
-		name, code = "usage", 2
-	case errors.As(err, &refused):
-		name = refused.Status.String()
-	case errors.As(err, &broken):
-		name = "protocol"
-	case errors.Is(err, context.DeadlineExceeded):
-		name = "timeout"
-	}
+	name, code := exitOf(err)
 	if p.json {
 		_ = p.event("error", map[string]any{"code": name, "message": err.Error(), "exit": code})
 		return code
 	}
 	fmt.Fprintln(p.stderr, "nfs:", printable(err.Error()))
-	if code == 2 {
+	if code == exitUsage {
 		fmt.Fprintln(p.stderr, "nfs help describes the commands")
 	}
 	return code

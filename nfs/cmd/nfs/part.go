@@ -8,8 +8,6 @@ import (
 	"io/fs"
 	"strings"
 	"time"
-
-	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 )
 
 // The endings of the files that hold an incomplete copy and its note. Trees are copied without
@@ -34,11 +32,7 @@ type note struct {
 
 // noteOf returns the note for a source that is not stored yet.
 func noteOf(source fs.FileInfo) note {
-	n := note{V: 1, Type: "nfs3part", Size: source.Size(), Time: source.ModTime().UTC()}
-	if attr, ok := source.Sys().(*nfs3.Attr); ok {
-		n.FileID = uint64(attr.FileID)
-	}
-	return n
+	return note{V: 1, Type: "nfs3part", Size: source.Size(), Time: source.ModTime().UTC(), FileID: attributesOf(source).fileID}
 }
 
 // same reports whether two notes describe the same file in the same state.

@@ -7,8 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-
-	"github.com/rpcrdma/rpcrdma/nfs/client"
 )
 
 // put copies to the server.
@@ -33,15 +31,15 @@ func (p *program) put(ctx context.Context) (err error) {
 		return err
 	}
 	defer root.Close()
-	c, as, err := client.Dial(ctx, args[1], &p.cfg)
+	c, as, err := p.dial(ctx, args[1])
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if there, err := c.Stat(ctx, as); err == nil && there.IsDir() && !source.IsDir() {
+	if there, err := c.stat(as); err == nil && there.IsDir() && !source.IsDir() {
 		as = path.Join(as, name)
 	}
-	job := &copier{program: p, ctx: ctx, from: local{root}, to: remote{ctx, c}}
+	job := &copier{program: p, ctx: ctx, from: local{root}, to: c}
 	job.data = func(name, part string, from, size int64, stored func(int64) error) error {
 		return job.send(c, root, name, part, from, size, stored)
 	}
@@ -49,16 +47,17 @@ func (p *program) put(ctx context.Context) (err error) {
 }
 
 // send writes a local file to a part on the server.
-func (c *copier) send(server *client.Client, root *os.Root, name, part string, from, size int64, stored func(int64) error) error {
+func (c *copier) send(server remote, root *os.Root, name, part string, from, size int64, stored func(int64) error) (err error) {
 	source, err := root.Open(name)
 	if err != nil {
 		return err
 	}
 	defer source.Close()
-	out, err := server.OpenFile(c.ctx, part, os.O_CREATE, 0o600)
+	out, err := server.create(part)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, out.Close()) }()
 	if err := out.Truncate(from); err != nil {
 		return err
 	}

@@ -34,6 +34,9 @@ func Forms() string {
 	return strings.Join(forms[:last], ", ") + " or " + forms[last]
 }
 
+// Names returns the names without devices, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(providers)) }
+
 // Check returns an error if Open does not know the provider.
 func Check(name string) error {
 	_, _, err := find(name)
