@@ -64,7 +64,7 @@ var mutants = slices.Concat(
 	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,
-	nfsMutants, vfsMutants,
+	nfsMutants, nfsCommandMutants, vfsMutants,
 	lockMutants,
 	managerMutants,
 	memoryMutants,

@@ -55,7 +55,6 @@ var vfsMutants = []mutant{
 	{"a change walks to its directory", "nfs/localfs/changes_linux.go", "\tfd, found, err := l.below.directory(p)", "\tfd, found, err := 0, false, error(nil)", []string{"nfs/localfs"}},
 	{"a mode is set through a link", "nfs/localfs/changes_linux.go", "return syscall.Fchmodat(dir, name, bits, noFollow)", "return syscall.Fchmodat(dir, name, bits, 0)", []string{"nfs/localfs"}},
 	{"an owner is set through a link", "nfs/localfs/changes_linux.go", "syscall.Fchownat(dir, name, uid, gid, noFollow)", "syscall.Fchownat(dir, name, uid, gid, 0)", []string{"nfs/localfs"}},
-	{"times are set through a link", "nfs/localfs/system_linux.go", "uintptr(unsafe.Pointer(&times)), noFollow, 0, 0)", "uintptr(unsafe.Pointer(&times)), 0, 0, 0)", []string{"nfs/localfs"}},
 	{"an older kernel sets a mode through a link", "nfs/localfs/changes_linux.go", "pathOnly|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)", "pathOnly|syscall.O_CLOEXEC, 0)", []string{"nfs/localfs"}},
 	{"the directory of a change stays open", "nfs/localfs/changes_linux.go", "func() { _ = syscall.Close(fd) }, nil", "func() {}, nil", []string{"nfs/localfs"}},
 	{"a change keeps the sticky bit from a mode", "nfs/localfs/changes_linux.go", ", {fs.ModeSticky, syscall.S_ISVTX}}", "}", []string{"nfs/localfs"}},

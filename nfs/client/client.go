@@ -86,6 +86,7 @@ type Client struct {
 	root               nfs3.Handle
 	rsize, wsize, dirs int         // bytes of a READ, a WRITE and a READDIRPLUS
 	noCommit           atomic.Bool // the server lacks COMMIT
+	noPlus             atomic.Bool // the server lacks READDIRPLUS
 	close              func() error
 }
 
@@ -119,8 +120,8 @@ func size(pref, most uint32, limit int) int {
 	return int(min(uint64(cmp.Or(pref, most, 4096)), uint64(cmp.Or(most, pref, 4096)), uint64(limit)))
 }
 
-// Close closes the connection of a Client that Dial returned. All Files of the Client must be
-// closed first.
+// Close closes the connection of a Client that Dial returned, and then calls UMNT, for which it
+// waits a second at most. All Files of the Client must be closed first.
 func (c *Client) Close() error { return c.close() }
 
 // do makes a call, which sets status, and repeats it while status is NFS3ERR_JUKEBOX, until ctx is

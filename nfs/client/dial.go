@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"path"
@@ -12,14 +11,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rpcrdma/rpcrdma/gen/mount3"
-	"github.com/rpcrdma/rpcrdma/gen/mount3/mount3rpc"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
@@ -45,21 +41,23 @@ func Dial(ctx context.Context, target string, cfg *Config) (c *Client, name stri
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, full.DialTimeout, &dialTimeout{host, full.DialTimeout})
 	defer cancel()
-	root, name, err := mount(ctx, host, dir, full)
+	m, err := mount(ctx, host, dir, full)
 	if err != nil {
 		return nil, "", err
 	}
 	port := full.nfsPort(ctx, host)
 	over, end, err := connect(host, port, full)
 	if err != nil {
+		m.unmount()
 		return nil, "", err
 	}
-	c, err = New(ctx, over, root, &full)
+	end = m.unmountAfter(end)
+	c, err = New(ctx, over, m.root, &full)
 	if err != nil {
 		return nil, "", errors.Join(full.explain(ctx, port, err), end())
 	}
 	c.close = end
-	return c, name, nil
+	return c, m.rest, nil
 }
 
 // dialTimeout is the cause when Config.DialTimeout ends Dial. It matches context.DeadlineExceeded.
@@ -133,98 +131,6 @@ func connect(host string, port int, cfg Config) (oncrpc.Carrier, func() error, e
 		return nil, nil, errors.Join(err, dev.Close())
 	}
 	return conn, func() error { return errors.Join(conn.Close(), dev.Close()) }, nil
-}
-
-// ErrNoPort is in Dial's error if the server's rpcbind does not return the port of MOUNT.
-var ErrNoPort = errors.New("without rpcbind, set the ports of MOUNT and NFS")
-
-// mount returns the handle of the export that has a path, and the rest of the path below it.
-func mount(ctx context.Context, host, dir string, cfg Config) (root nfs3.Handle, rest string, err error) {
-	port := cfg.MountPort
-	if port == 0 {
-		at, err := rpcbind.Resolve(ctx, host, mount3.Program, mount3.Version, "tcp", nil)
-		if err != nil {
-			if unknown := (*net.DNSError)(nil); errors.As(err, &unknown) {
-				return root, "", err
-			}
-			return root, "", fmt.Errorf("the port of MOUNT by rpcbind of %s: %w: %w", host, err, ErrNoPort)
-		}
-		port = int(at.Port()) // the address may be any: only the port is used
-	}
-	addr := net.JoinHostPort(host, strconv.Itoa(port))
-	conn, err := tcp.Dial(ctx, addr, nil)
-	if err != nil {
-		return root, "", cfg.explainMount(addr, err)
-	}
-	defer conn.Close()
-	cred, err := cfg.Cred.Auth()
-	if err != nil {
-		return root, "", err
-	}
-	mounts := mount3rpc.NewClient(conn, &rpc.ClientConfig{Cred: cred})
-	for at := exported(ctx, mounts, dir); ; at = path.Dir(at) {
-		res, err := mounts.Mount(ctx, mount3.DirPath(at))
-		if err != nil {
-			return root, "", cfg.explainMount(addr, err)
-		}
-		if res.Status == mount3.StatusOK {
-			return nfs3.Handle{Data: res.OK.Handle}, below(at, dir), nil
-		}
-		if absent := res.Status == mount3.StatusNoent || res.Status == mount3.StatusNotdir || res.Status == mount3.StatusAcces; at == "/" || !absent {
-			return root, "", &MountError{Path: dir, Status: res.Status}
-		}
-	}
-}
-
-// explainMount adds to an error of MOUNT where it was asked, and what to check.
-func (cfg *Config) explainMount(addr string, err error) error {
-	check := "the server's rpcbind names this port: does MOUNT run there, and does a firewall let it through?"
-	if cfg.MountPort != 0 {
-		check = "is this the port of MOUNT? 0 asks the server's rpcbind"
-	}
-	return fmt.Errorf("MOUNT over tcp at %s: %w: %s", addr, err, check)
-}
-
-// exported returns the longest export that is a prefix of dir, or else dir itself.
-func exported(ctx context.Context, mounts *mount3rpc.Client, dir string) (best string) {
-	list, err := mounts.Export(ctx)
-	if err != nil {
-		return dir // a server may have no list
-	}
-	for _, e := range list {
-		if at := path.Clean("/" + string(e.Dir)); len(at) > len(best) && (at == "/" || (dir + "/")[:min(len(at)+1, len(dir)+1)] == at+"/") {
-			best = at
-		}
-	}
-	if best == "" {
-		return dir
-	}
-	return best
-}
-
-// below returns the part of dir below an export, "." for the export itself.
-func below(export, dir string) string {
-	if rest := strings.TrimPrefix(strings.TrimPrefix(dir, export), "/"); rest != "" {
-		return rest
-	}
-	return "."
-}
-
-// MountError is the refusal of MOUNT. It matches fs.ErrNotExist and fs.ErrPermission by errors.Is.
-type MountError struct {
-	Path   string
-	Status mount3.Status
-}
-
-// Error returns the path, the status and what to try.
-func (e *MountError) Error() string {
-	return fmt.Sprintf("MOUNT %q: %v: the server exports no directory of this path to this host; see its list of exports, and the option insecure for ports above 1023", e.Path, e.Status)
-}
-
-// Is reports whether the status means the same as target, an error of package fs.
-func (e *MountError) Is(target error) bool {
-	return target == fs.ErrNotExist && e.Status == mount3.StatusNoent ||
-		target == fs.ErrPermission && (e.Status == mount3.StatusAcces || e.Status == mount3.StatusPerm)
 }
 
 // processUser returns the credential of the process's user. AUTH_SYS has room for 16 groups.

@@ -36,7 +36,6 @@ type listing struct {
 	begun  int    // times that the listing began
 	last   string // the entry listed last
 	skip   bool   // up to last
-	plain  bool   // the server has no READDIRPLUS
 	count  int
 	loop   nfs3.Cookie // a cookie seen before: Brent's algorithm finds a loop with one of them
 	steps  int
@@ -106,14 +105,15 @@ func (l *listing) broken(rule string) error {
 }
 
 // page makes a call. A server without READDIRPLUS is asked by READDIR, and the attributes come by
-// LOOKUP.
+// LOOKUP. The Client asks it for READDIRPLUS once.
 func (l *listing) page(ctx context.Context) (*nfs3.ReadDirPlusResOK, error) {
-	if !l.plain {
+	if !l.c.noPlus.Load() {
 		var res nfs3.ReadDirPlusRes
 		err := l.c.do(ctx, "READDIRPLUS", l.name, &res.Status, func() error { return l.c.nfs.ReadDirPlusInto(ctx, &l.args, &res, nil) })
-		if l.plain = unsupported(err); !l.plain {
+		if !unsupported(err) {
 			return &res.OK, err
 		}
+		l.c.noPlus.Store(true)
 	}
 	args := nfs3.ReadDirArgs{Dir: l.args.Dir, Cookie: l.args.Cookie, CookieVerf: l.args.CookieVerf, Count: l.args.DirCount}
 	var res nfs3.ReadDirRes

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/rpcrdma/rpcrdma/nfs/internal/filetimes"
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
@@ -120,23 +121,9 @@ func special(dir int, name string, what vfs.New) error {
 	return syscall.Mknodat(dir, name, kinds[what.Mode.Type()]|uint32(what.Mode.Perm()), int(dev))
 }
 
-// setTimes sets the times of an object in a directory, by utimensat(2). The zero time stands for no
-// change.
+// setTimes sets the times of an object in a directory. The zero time stands for no change.
 func setTimes(dir int, name string, atime, mtime time.Time) error {
-	p, err := syscall.BytePtrFromString(name)
-	if err != nil {
-		return err
-	}
-	const omit = 1<<30 - 2 // UTIME_OMIT
-	times := [2]syscall.Timespec{{Nsec: omit}, {Nsec: omit}}
-	for i, at := range []time.Time{atime, mtime} {
-		if !at.IsZero() {
-			times[i] = syscall.NsecToTimespec(at.UnixNano())
-		}
-	}
-	_, _, errno := syscall.Syscall6(syscall.SYS_UTIMENSAT, uintptr(dir), uintptr(unsafe.Pointer(p)),
-		uintptr(unsafe.Pointer(&times)), noFollow, 0, 0)
-	return result(errno)
+	return filetimes.Set(dir, name, atime, mtime)
 }
 
 // space returns the space of the file system.

@@ -68,7 +68,7 @@ func (c *copier) one(source fs.FileInfo, name, as string, level int) error {
 	case fs.ModeDir:
 		return c.tree(source, name, as, level)
 	case fs.ModeSymlink:
-		return c.link(name, as)
+		return c.link(source, name, as)
 	}
 	c.total.skipped++
 	return c.done(name, source.Mode(), "skipped", 0, 0)
@@ -125,14 +125,19 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
 
-// link copies a symbolic link as a link.
-func (c *copier) link(name, as string) error {
+// link copies a symbolic link as a link, with its time.
+func (c *copier) link(source fs.FileInfo, name, as string) error {
 	target, err := c.from.readLink(name)
 	if err != nil {
 		return err
 	}
 	if there, err := c.to.stat(as); err == nil && there.Mode().Type() == fs.ModeSymlink {
 		if now, err := c.to.readLink(as); c.resumed && err == nil && now == target {
+			if !there.ModTime().Equal(source.ModTime()) {
+				if err := c.to.setLinkTime(as, source.ModTime()); err != nil {
+					return err
+				}
+			}
 			c.total.unchanged++
 			return c.done(name, fs.ModeSymlink, "unchanged", 0, 0)
 		}
@@ -141,6 +146,9 @@ func (c *copier) link(name, as string) error {
 		}
 	}
 	if err := c.to.symlink(target, as); err != nil {
+		return err
+	}
+	if err := c.to.setLinkTime(as, source.ModTime()); err != nil {
 		return err
 	}
 	c.total.files++

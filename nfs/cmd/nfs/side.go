@@ -7,6 +7,9 @@ import (
 	"iter"
 	"os"
 	"path"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/nfs/internal/filetimes"
 )
 
 // side is one end of a copy: files below a directory. Symbolic links that lead outside are not
@@ -23,6 +26,7 @@ type side interface {
 	remove(name string) error
 	rename(from, to string) error
 	setAttr(name string, info fs.FileInfo) error // permissions and time
+	setLinkTime(name string, at time.Time) error // of a link, if this side can have it
 }
 
 // local is a directory of this machine. os.Root refuses names and links that lead outside.
@@ -69,4 +73,16 @@ func (l local) list(name string) iter.Seq2[fs.FileInfo, error] {
 
 func (l local) setAttr(name string, info fs.FileInfo) error {
 	return errors.Join(l.Chmod(name, info.Mode().Perm()), l.Chtimes(name, info.ModTime(), info.ModTime()))
+}
+
+func (l local) setLinkTime(name string, at time.Time) (err error) {
+	dir, err := l.Open(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, dir.Close()) }()
+	if err := filetimes.Set(int(dir.Fd()), path.Base(name), at, at); !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
 }

@@ -1,0 +1,21 @@
+package main
+
+var nfsCommandTests = []string{"nfs/cmd/nfs"}
+
+// nfsCommandMutants are in the commands of NFS, and in what the client does for them.
+var nfsCommandMutants = []mutant{
+	{"a copy without some files is a failure of this side", "nfs/cmd/nfs/exit.go", "\t\treturn \"partial\", exitPartial", "\t\treturn \"partial\", exitFailed", nfsCommandTests},
+	{"a refusal always has the code of servers", "nfs/cmd/nfs/exit.go", "\t\tif code := fileExit(err); code != exitFailed {", "\t\tif code := fileExit(err); false {", nfsCommandTests},
+	{"an error of the server is one of this side", "nfs/cmd/nfs/exit.go", "\t\treturn name, exitServer", "\t\treturn name, exitFailed", nfsCommandTests},
+	{"a lost connection is a failure of this side", "nfs/cmd/nfs/exit.go", "\tif errors.As(err, &first) || errors.As(err, &lost) {", "\tif errors.As(err, &first) {", nfsCommandTests},
+	{"a credential that is refused is an error of the server", "nfs/cmd/nfs/exit.go", "\tcase errors.Is(err, fs.ErrPermission), errors.Is(err, oncrpc.ErrAuth):", "\tcase errors.Is(err, fs.ErrPermission):", nfsCommandTests},
+	{"SIGTERM has the code of ^C", "nfs/cmd/nfs/exit.go", "exitSignal + int(number)", "exitSignal + 2", nfsCommandTests},
+	{"a link has the time of its copy", "nfs/cmd/nfs/copy.go", "\tif err := c.to.setLinkTime(as, source.ModTime()); err != nil {\n\t\treturn err\n\t}\n\tc.total.files++", "\tc.total.files++", nfsCommandTests},
+	{"a link that is there keeps its time", "nfs/cmd/nfs/copy.go", "\t\t\tif !there.ModTime().Equal(source.ModTime()) {", "\t\t\tif false {", nfsCommandTests},
+	{"a server must set the times of links", "nfs/cmd/nfs/remote.go", "\tif errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {", "\tif errors.Is(err, errors.ErrUnsupported) {", nfsCommandTests},
+	{"times are set through a link", "nfs/internal/filetimes/set_linux.go", "noFollow, 0, 0)", "0, 0, 0)", []string{"nfs/internal/filetimes", "nfs/localfs"}},
+	{"the zero time is a time", "nfs/internal/filetimes/set_linux.go", "\t\tif !at.IsZero() {", "\t\tif true {", []string{"nfs/internal/filetimes"}},
+	{"each directory is asked for by READDIRPLUS", "nfs/client/readdir.go", "\t\tl.c.noPlus.Store(true)", "", nfsCommandTests},
+	{"Close leaves the mount at the server", "nfs/client/mount.go", "\t\terr := end()\n\t\tm.unmount()", "\t\terr := end()", []string{"nfs/client"}},
+	{"the time limit of Dial is not a timeout", "nfs/client/dial.go", "func (d *dialTimeout) Unwrap() error { return context.DeadlineExceeded }", "func (d *dialTimeout) Unwrap() error { return nil }", nfsCommandTests},
+}

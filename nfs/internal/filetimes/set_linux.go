@@ -1,0 +1,32 @@
+package filetimes
+
+import (
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// Set sets the times of an object in an open directory, by utimensat(2). name is its last element;
+// a symbolic link is not followed. The zero time stands for no change. The error is a
+// syscall.Errno. On systems other than Linux it is errors.ErrUnsupported.
+func Set(dir int, name string, atime, mtime time.Time) error {
+	p, err := syscall.BytePtrFromString(name)
+	if err != nil {
+		return err
+	}
+	const (
+		omit     = 1<<30 - 2 // UTIME_OMIT
+		noFollow = 0x100     // AT_SYMLINK_NOFOLLOW
+	)
+	times := [2]syscall.Timespec{{Nsec: omit}, {Nsec: omit}}
+	for i, at := range []time.Time{atime, mtime} {
+		if !at.IsZero() {
+			times[i] = syscall.NsecToTimespec(at.UnixNano())
+		}
+	}
+	if _, _, errno := syscall.Syscall6(syscall.SYS_UTIMENSAT, uintptr(dir), uintptr(unsafe.Pointer(p)),
+		uintptr(unsafe.Pointer(&times)), noFollow, 0, 0); errno != 0 {
+		return errno
+	}
+	return nil
+}
