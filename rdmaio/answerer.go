@@ -27,6 +27,7 @@ type answerer struct {
 	row      atomic.Pointer[row]      // nil before the first marked procedure
 	kept     keptReplies
 	running  running
+	released int // of engine.Effects.Release; 0 between steps
 }
 
 // queueAssembly gives a Call with chunks an assembly buffer, or lets it wait for one. The Call

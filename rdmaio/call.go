@@ -106,8 +106,16 @@ func (c *caller) attempt(ctx context.Context, s *slot) error {
 	if err != nil {
 		return errors.Join(err, c.conclude(s))
 	}
+	begun, ended := false, false
+	defer func() {
+		if !ended {
+			c.exited(s, begun)
+		}
+	}()
 	c.postCall(&s.call)
+	begun = true
 	c.lone.begin(s)
+	ended = true
 	why := c.wait(ctx, s)
 	c.lone.end()
 	cause := c.answered(s, why)
@@ -117,6 +125,19 @@ func (c *caller) attempt(ctx context.Context, s *slot) error {
 		return err
 	}
 	return c.outcome(s, cause)
+}
+
+// exited gives up a Call whose goroutine ends: it has run a handler that exits it. begun says that
+// lone.begin was called.
+func (c *caller) exited(s *slot, begun bool) {
+	s.polling.Store(false)
+	if begun {
+		c.lone.end()
+	}
+	c.driver.Post(s.cancel())
+	<-s.done
+	c.answered(s, context.Canceled)
+	_ = c.conclude(s) // the error has no receiver any more
 }
 
 // reset prepares a slot for an attempt.

@@ -188,7 +188,8 @@ type Config struct {
 	// disk, not on a Call that they make. Each handler then runs on the goroutine that received its
 	// Call, which saves the switch to another one. The handler may answer later from any goroutine.
 	// A handler that blocks stops its connection, and permanently if it waits for a Call on that
-	// connection. If false, each handler has a goroutine and may block.
+	// connection. One that panics or exits its goroutine closes the connection; with package mem
+	// that may be the caller's goroutine. If false, each handler has a goroutine and may block.
 	NonBlocking bool
 
 	// MaxHandlers is the largest number of handlers that a server runs at a time, in addition to

@@ -171,12 +171,19 @@ func (a *answerer) release(q *engine.Request) {
 	r.req, r.Message, r.Placed, r.regions, r.assembly, r.long = nil, nil, nil, nil, nil, nil
 	q.ReturnLoan()
 	q.ForgetAnswer()
+	defer r.over(err) // also if done exits the goroutine
 	if r.delivered {
 		if r.end != nil {
 			r.end.finish(err)
 		}
 		r.done(err)
-		a.driver.EndRequest()
+	}
+}
+
+// over counts out a Request. err is the argument of its done function.
+func (r *request) over(err error) {
+	if r.delivered {
+		r.host.driver.EndRequest()
 	}
 	if err != nil {
 		r.ticket.Waste()

@@ -21,8 +21,8 @@ func (c owner) Fault(fault error) {
 // Ending returns the reason for the peer.
 func (c owner) Ending(why error) verbs.DisconnectReason { return reason(translate(why)) }
 
-// Effects carries out the effects of a step that are not the Driver's, in the order that
-// engine.Effects gives.
+// Effects carries out the effects of a step that are not the Driver's up to Return, in the order
+// that engine.Effects gives.
 func (c owner) Effects(f *engine.Effects) {
 	if f.Props != nil && c.role == engine.Requester {
 		c.auth.suspect(c.set.HostAuth.Mode, f.Props)
@@ -60,26 +60,45 @@ func (c owner) Effects(f *engine.Effects) {
 		f.Return = nil
 		c.caller.slots.trim()
 	}
-	for _, r := range f.Assemble {
-		c.answerer.queueAssembly(r)
+}
+
+// Serve carries out the other effects of a step. A handler that exits the goroutine leaves those
+// that are in f still.
+func (c owner) Serve(f *engine.Effects) {
+	for i, r := range f.Assemble {
+		if r != nil {
+			f.Assemble[i] = nil
+			c.answerer.queueAssembly(r)
+		}
 	}
 	if c.answerer.chunks.asks || c.answerer.shortage.woken.Load() { // there may be more now
 		c.answerer.grantWaiting()
 	}
-	for _, r := range f.Deliver {
-		c.answerer.deliver(r)
+	for i, r := range f.Deliver {
+		if r != nil {
+			f.Deliver[i] = nil
+			c.answerer.deliver(r)
+		}
 	}
 	if len(f.Done) > 0 {
 		c.complete(f.Done)
+		clear(f.Done)
 	}
-	for _, l := range f.Settled {
-		c.caller.dropLeftover(l.(*leftover))
+	for i, l := range f.Settled {
+		if l != nil {
+			f.Settled[i] = nil
+			c.caller.dropLeftover(l.(*leftover))
+		}
 	}
-	for _, r := range f.Release {
-		c.answerer.release(r)
+	for a := &c.answerer; a.released < len(f.Release); { // the engine uses the list again
+		r := f.Release[a.released]
+		a.released++
+		a.release(r)
 	}
-	if f.WantBuffers > 0 {
-		c.growSendBuffers(f.WantBuffers)
+	c.answerer.released = 0
+	if n := f.WantBuffers; n > 0 {
+		f.WantBuffers = 0
+		c.growSendBuffers(n)
 	}
 }
 
@@ -87,6 +106,9 @@ func (c owner) Effects(f *engine.Effects) {
 func (c owner) complete(done []*engine.Call) {
 	u := &c.caller.submits
 	for _, call := range done {
+		if call == nil {
+			continue
+		}
 		if call.Reply != nil || call.LongReply > 0 {
 			c.auth.hint = ""
 		}

@@ -191,7 +191,7 @@ var rdmaioMutants = []mutant{
 	{"a refused Send counts as sent", "rdmaio/internal/driver/step.go", "				r.Err = cmp.Or(r.Err, err) // its answer may be among them\n", "				r.Err = cmp.Or(r.Err, nil)\n", driverTests},
 	{"a queue is polled before it is armed", "rdmaio/internal/driver/completions.go", "	if arm && err == nil {\n		err = d.recvs.cq.Arm(false)\n	}\n	if d.wcs == nil {\n", "	if arm && err == nil {\n		defer func() { _ = d.recvs.cq.Arm(false) }()\n	}\n	if d.wcs == nil {\n", driverTests},
 	{"a queue that notified counts as armed", "rdmaio/internal/driver/completions.go", "	c.armed, d.look = false, true\n", "	d.look = true\n", driverTests},
-	{"completions of Sends are never awaited", "rdmaio/internal/driver/run.go", " || again || d.await && !d.sends.armed\n", " || again\n", driverTests},
+	{"completions of Sends are never awaited", "rdmaio/internal/driver/run.go", " || again || d.sends.await && !d.sends.armed\n", " || again\n", driverTests},
 	{"a poster serves the events of others", "rdmaio/internal/driver/run.go", "		if d.taken.Load() != taken {\n", "		if d.taken.Load() < taken {\n", driverTests},
 	{"an event that no runner took stays in the queue", "rdmaio/internal/driver/run.go", "		if d.taken.Load() != taken {\n", "		if d.taken.Load() >= taken {\n", driverTests},
 	{"a runner never hands over", "rdmaio/internal/driver/run.go", "		if rounds == 0 || d.due {\n", "		if d.due {\n", driverTests},

@@ -11,6 +11,7 @@ import (
 type completions struct {
 	cq    verbs.CompletionQueue
 	armed bool // it will notify of its next completion; guarded by mu
+	await bool // Effects.Await, of the send queue; the runner's
 }
 
 // arrived is called by a completion queue. It runs on the provider's goroutine, or on one that

@@ -45,7 +45,7 @@ type Driver struct {
 	engine Engine
 	wcs    *[polled]verbs.WC // while there is a runner
 	events []engine.Event
-	await  bool   // Effects.Await: completions of the send queue are awaited
+	left   left
 	due    bool   // Owner.Run is to be called
 	own    func() // runOwn, bound once
 	alarm  alarm

@@ -87,10 +87,11 @@ func (e *ending) Effects(f *engine.Effects) {
 		e.n.Add(1)
 	}
 }
-func (e *ending) PeerFaults(Faults) {}
-func (e *ending) CreditsChanged()   {}
-func (e *ending) Due() bool         { return false }
-func (e *ending) Run()              {}
+func (e *ending) Serve(*engine.Effects) {}
+func (e *ending) PeerFaults(Faults)     {}
+func (e *ending) CreditsChanged()       {}
+func (e *ending) Due() bool             { return false }
+func (e *ending) Run()                  {}
 
 // Two Drivers over a provider that notifies inside a post pass a message to and fro many times, on
 // one stack or by handing over. Then one side closes, and both can be stopped.

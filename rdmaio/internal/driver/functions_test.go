@@ -1,6 +1,7 @@
 package driver
 
 import (
+	"errors"
 	"runtime"
 	"slices"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // Functions of the Owner run on a goroutine of the Driver, between steps: never on the goroutine of
@@ -98,4 +100,60 @@ func TestStatsWhileFunctionsRun(t *testing.T) {
 		synctest.Wait()
 		r.d.Stop()
 	})
+}
+
+// A handler that exits the goroutine of the runner, in a post of a step or in its effects, leaves
+// the rest of the step to another goroutine: each post is made once, a Disconnect returns before
+// the effects are carried out, and the runner continues.
+func TestHandlerExitsTheGoroutine(t *testing.T) {
+	for _, where := range []string{"post receives", "post sends", "disconnect", "serve"} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			r.alone = false
+			r.d.Start(fakeEngine{r})
+			synctest.Wait()
+			exits := 1
+			r.step = func(events []engine.Event, f *engine.Effects) {
+				if len(events) == 1 && events[0].XID == 1 {
+					f.Recvs, f.Sends = make([]verbs.RecvWR, 1), make([]verbs.SendWR, 1)
+					f.Fail = errors.New("over")
+				}
+			}
+			r.during = func(name string) {
+				if name == where && exits > 0 {
+					exits--
+					runtime.Goexit()
+				}
+			}
+			r.serve = func(*engine.Effects) { r.call("serve") }
+			over := make(chan bool)
+			go func() {
+				defer close(over)
+				r.d.Post(engine.Event{XID: 1})
+			}()
+			<-over
+			synctest.Wait()
+			if exits != 0 {
+				t.Fatalf("%s: no handler ran there", where)
+			}
+			r.d.Post(engine.Event{XID: 2})
+			synctest.Wait()
+			if want := [][]uint32{{0}, {1}, {0}, {2}}; !slices.EqualFunc(r.xids(), want, slices.Equal) {
+				t.Errorf("%s: steps %v, want %v", where, r.xids(), want)
+			}
+			want := map[string]int{"post receives": 1, "post sends": 1, "disconnect": 1, "effects": 4, "serve": 3}
+			if where == "disconnect" || where == "serve" {
+				want[where]++
+			}
+			for name, n := range want {
+				if got := r.count(name); got != n {
+					t.Errorf("%s exits: %d calls of %q, want %d", where, got, name, n)
+				}
+			}
+			if !r.has("post receives", "post sends", "disconnect", "effects", "serve") {
+				t.Errorf("%s: calls %v", where, r.calls)
+			}
+			r.d.Stop()
+		})
+	}
 }

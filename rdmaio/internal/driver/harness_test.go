@@ -39,6 +39,7 @@ type rig struct {
 	// The script. Functions may be nil.
 	step    func(events []engine.Event, f *engine.Effects)
 	effects func(f *engine.Effects) // the Owner's
+	serve   func(f *engine.Effects)
 	post    func(call string) error // "post receives" or "post sends"
 	during  func(call string)       // during any call
 	fail    func(call string) error // of making and closing objects
@@ -182,6 +183,12 @@ func (o fakeOwner) Effects(f *engine.Effects) {
 	o.r.call("effects")
 	if o.r.effects != nil {
 		o.r.effects(f)
+	}
+}
+
+func (o fakeOwner) Serve(f *engine.Effects) {
+	if o.r.serve != nil {
+		o.r.serve(f)
 	}
 }
 

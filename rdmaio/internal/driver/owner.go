@@ -16,8 +16,8 @@ type Engine interface {
 }
 
 // Owner is the connection that a Driver works for. The runner calls Fault, Ending and Effects in
-// this order, each only if the step has such an effect, except that Effects is called for every
-// step. The runner holds no lock during a call, so each method may post events.
+// this order, each only if the step has such an effect, except that Effects and then Serve are
+// called for every step. The runner holds no lock during a call, so each method may post events.
 type Owner interface {
 	// Fault is called for Effects.Fault.
 	Fault(fault error)
@@ -26,10 +26,14 @@ type Owner interface {
 	// reason to report to the peer.
 	Ending(why error) verbs.DisconnectReason
 
-	// Effects carries out the effects of a step from Fail to WantBuffers, in the order of the
-	// fields, Fault excepted. If Fail is set, the queue pair is disconnected already, and no memory
-	// is accessed through it any more.
+	// Effects carries out the effects of a step from Fail to Return, in the order of the fields,
+	// Fault excepted. If Fail is set, the queue pair is disconnected already, and no memory is
+	// accessed through it any more.
 	Effects(f *engine.Effects)
+
+	// Serve carries out the others, from Assemble to WantBuffers, in their order. If a handler
+	// exits the goroutine, Serve is called again on another one, for those that are left.
+	Serve(f *engine.Effects)
 
 	// PeerFaults is called when the peer's faults have increased, with the increase. It may be
 	// called while another goroutine runs the engine.

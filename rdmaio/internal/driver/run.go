@@ -73,16 +73,20 @@ func (d *Driver) run() {
 		return
 	}
 	d.running = true
-	if d.serve(rounds) {
-		// Under constant load, or for functions of the Owner, a goroutine of the Driver continues,
-		// and returns when the queue is empty. running remains true until then, and Stop waits for
-		// that.
-		go d.own()
-	}
+	more := true // also if a handler exits the goroutine
+	defer func() {
+		if more {
+			// Under constant load, or for functions of the Owner, a goroutine of the Driver
+			// continues, and returns when the queue is empty. running remains true until then, and
+			// Stop waits for that.
+			go d.own()
+		}
+	}()
+	more = d.serve(rounds)
 }
 
 // runOwn is the Driver's goroutine that is the runner (Driver.own). It runs the Owner's functions,
-// too. If a function exits the goroutine, another one continues.
+// too. If a function, or a handler in a step, exits the goroutine, another one continues.
 func (d *Driver) runOwn() {
 	returned := false
 	defer func() {
@@ -90,6 +94,9 @@ func (d *Driver) runOwn() {
 			go d.own()
 		}
 	}()
+	if d.left.effects != nil {
+		d.finish()
+	}
 	for more := true; more; {
 		if d.due {
 			d.owner.Run()
@@ -115,7 +122,7 @@ func (d *Driver) serve(rounds int) (more bool) {
 		batch, look := d.queue, d.look
 		d.taken.Add(1)
 		d.queue, d.spare, d.look = d.spare[:0], nil, false
-		arm, armSends := look && !d.recvs.armed, look && d.await && !d.sends.armed
+		arm, armSends := look && !d.recvs.armed, look && d.sends.await && !d.sends.armed
 		d.recvs.armed, d.sends.armed = d.recvs.armed || arm, d.sends.armed || armSends
 		d.mu.Unlock()
 		events, again := d.events[:0], false
@@ -133,7 +140,7 @@ func (d *Driver) serve(rounds int) (more bool) {
 		forget(batch)
 		d.mu.Lock()
 		d.spare = batch[:0]
-		d.look = d.look || again || d.await && !d.sends.armed
+		d.look = d.look || again || d.sends.await && !d.sends.armed
 	}
 	d.freeMemory()
 	d.running = false

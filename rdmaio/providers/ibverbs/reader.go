@@ -26,17 +26,28 @@ func newReader(fd int, name string, take func() bool) (*reader, error) {
 		return nil, err
 	}
 	r := &reader{file: f, done: make(chan struct{})}
-	go func() {
-		defer close(r.done)
-		// Read calls the function whenever the file may have become readable, and returns when the
-		// file is closed.
-		_ = conn.Read(func(uintptr) bool {
-			for take() {
-			}
-			return false
-		})
-	}()
+	go r.read(conn, take)
 	return r, nil
+}
+
+// read is the goroutine of a reader. If a notification exits it, another one continues.
+func (r *reader) read(conn syscall.RawConn, take func() bool) {
+	returned := false
+	defer func() {
+		if !returned {
+			go r.read(conn, take)
+			return
+		}
+		close(r.done)
+	}()
+	// Read calls the function whenever the file may have become readable, and returns when the file
+	// is closed. It calls it once before it waits.
+	_ = conn.Read(func(uintptr) bool {
+		for take() {
+		}
+		return false
+	})
+	returned = true
 }
 
 // again reports whether an event may be there although the library has returned an error in its

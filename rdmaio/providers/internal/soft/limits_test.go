@@ -3,6 +3,7 @@ package soft
 import (
 	"bytes"
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -469,6 +470,49 @@ func TestNotificationsOfNotificationsRun(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A notification that exits its goroutine leaves the others, and those that become due, to another
+// goroutine. NotifyLocked has the lock all the same.
+func TestNotificationExitsTheGoroutine(t *testing.T) {
+	var mu Mutex
+	ran := make(chan int, 4)
+	locked := make(chan bool, 1)
+	go func() {
+		defer func() {
+			locked <- !mu.TryLock()
+			mu.Unlock()
+		}()
+		mu.Lock()
+		mu.Notify(func() {
+			mu.Lock()
+			mu.Notify(func() { ran <- 3 })
+			mu.UnlockNotify()
+			ran <- 1
+			runtime.Goexit()
+		})
+		mu.Notify(func() { ran <- 2 })
+		mu.NotifyLocked()
+	}()
+	for want := 1; want <= 3; want++ {
+		if got := <-ran; got != want {
+			t.Errorf("notification %d runs in place of %d", got, want)
+		}
+	}
+	if !<-locked {
+		t.Error("NotifyLocked has not locked")
+	}
+	done := make(chan bool, 1)
+	for rests := false; !rests; { // the other goroutine leaves soon
+		mu.Lock()
+		rests = !mu.notifying
+		mu.Unlock()
+		runtime.Gosched()
+	}
+	mu.Lock()
+	mu.Notify(func() { done <- true })
+	mu.UnlockNotify()
+	<-done
 }
 
 // A completion queue has memory for the completions that it may have, and no more.

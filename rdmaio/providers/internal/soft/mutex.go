@@ -27,11 +27,32 @@ func (m *Mutex) UnlockNotify() {
 		return
 	}
 	m.notifying = true
-	for len(m.due) > 0 {
-		batch := m.due
-		m.due = m.spare[:0]
-		m.Unlock()
-		for _, n := range batch {
+	batch := m.due
+	m.due = m.spare[:0]
+	m.Unlock()
+	m.run(batch, 0)
+}
+
+// NotifyLocked runs the notifications that are due without the lock, and locks m again, also if one
+// exits the goroutine.
+func (m *Mutex) NotifyLocked() {
+	defer m.Lock()
+	m.UnlockNotify()
+}
+
+// run runs the notifications of a batch from the next one on, and all that become due. If one exits
+// the goroutine, another goroutine runs the others.
+func (m *Mutex) run(batch []notification, next int) {
+	returned := false
+	defer func() {
+		if !returned {
+			go m.run(batch, next)
+		}
+	}()
+	for {
+		for next < len(batch) {
+			n := batch[next]
+			next++
 			if n.cq != nil {
 				n.cq.fire()
 			} else {
@@ -41,9 +62,16 @@ func (m *Mutex) UnlockNotify() {
 		clear(batch)
 		m.Lock()
 		m.spare = batch
+		if len(m.due) == 0 {
+			break
+		}
+		batch, next = m.due, 0
+		m.due = m.spare[:0]
+		m.Unlock()
 	}
 	m.notifying = false
 	m.Unlock()
+	returned = true
 }
 
 // push adds a completion to a queue. m is locked.

@@ -159,7 +159,8 @@ func (rd *reader) await(done func() bool, atMost time.Duration) bool {
 	timer := time.NewTimer(atMost)
 	defer timer.Stop()
 	for {
-		rd.q.mu.UnlockNotify()
+		rd.q.mu.NotifyLocked()
+		rd.q.mu.Unlock()
 		expired := false
 		select {
 		case <-rd.q.woken:

@@ -17,13 +17,16 @@ func (q *queuePair) Progress(done func() bool) {
 		return
 	}
 	c.done = done
-	left, err := q.reader.progress(c)
-	c.done = nil
-	if left {
-		t.leave()
-		return
-	}
-	t.handBack(err)
+	left, err := false, errExited // if a notification exits the goroutine
+	defer func() {
+		c.done = nil
+		if left {
+			t.leave()
+			return
+		}
+		t.handBack(err)
+	}()
+	left, err = q.reader.progress(c)
 }
 
 // Wake implements verbs.Progresser.

@@ -80,8 +80,7 @@ func (s *sender) push(now bool) {
 // since, many in response. q.mu must be held; uncork releases it for a time.
 func (s *sender) uncork() {
 	if s.held > 0 {
-		s.q.mu.UnlockNotify()
-		s.q.mu.Lock()
+		s.q.mu.NotifyLocked()
 		s.held, s.corked = 0, false
 		s.push(true)
 	}
@@ -164,21 +163,32 @@ func (s *sender) pump(c *Conn) bool {
 }
 
 // writeLoop is the writer goroutine. It sends whenever it is handed the token.
+// If a notification exits it, another one continues.
 func (s *sender) writeLoop() {
-	c := s.q.conn.Load()
-	for {
+	returned := false
+	defer func() {
+		if !returned {
+			s.q.dev.goroutines.Go(s.writeLoop)
+		}
+	}()
+	for c := s.q.conn.Load(); ; {
 		select {
 		case <-s.q.endStarted:
+			returned = true
 			return
 		case <-s.handoff:
 		}
-		s.q.mu.Lock()
-		for s.write(c) {
-			s.q.mu.UnlockNotify()
-			s.q.mu.Lock()
-		}
-		s.releaseToken()
-		s.q.mu.UnlockNotify()
+		s.writeAll(c)
+	}
+}
+
+// writeAll sends what there is, and releases the token.
+func (s *sender) writeAll(c *Conn) {
+	s.q.mu.Lock()
+	defer s.q.mu.UnlockNotify()
+	defer s.releaseToken()
+	for s.write(c) {
+		s.q.mu.NotifyLocked()
 	}
 }
 

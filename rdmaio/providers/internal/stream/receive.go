@@ -45,7 +45,14 @@ type incoming struct {
 
 // readLoop is the reader goroutine. At the end it closes the stream. At rest it waits in
 // readFrame, where 4 KiB of stack are enough, because the frames up to there are small (ADR 0083).
+// A notification that exits it breaks the connection.
 func (rd *reader) readLoop(c *Conn) {
+	stopped := false
+	defer func() {
+		if !stopped {
+			rd.stopReading(c, errExited)
+		}
+	}()
 	for {
 		wanted := rd.turn.isWanted() // the frame at hand is probably what that caller waits for
 		err := rd.readFrame(c)
@@ -54,17 +61,19 @@ func (rd *reader) readLoop(c *Conn) {
 		}
 		if err != nil {
 			rd.stopReading(c, err)
+			stopped = true
 			return
 		}
 	}
 }
 
+// errExited is the error of a reader whose goroutine a notification has exited.
+var errExited = errors.New("a notification has exited the goroutine that reads")
+
 // stopReading breaks the connection because the reader failed, unless it is broken already, and
 // closes the stream at the end.
 func (rd *reader) stopReading(c *Conn, err error) {
-	rd.q.mu.Lock()
-	rd.readFailed(err)
-	rd.q.mu.UnlockNotify()
+	rd.breakOff(err)
 	<-rd.q.ended
 	rd.q.logEnd(c)
 	rd.q.mu.Lock()
@@ -75,12 +84,19 @@ func (rd *reader) stopReading(c *Conn, err error) {
 	c.hangup(last)
 }
 
+// breakOff breaks the connection because the reader failed, unless it is broken already.
+func (rd *reader) breakOff(err error) {
+	rd.q.mu.Lock()
+	defer rd.q.mu.UnlockNotify()
+	rd.readFailed(err)
+}
+
 // breach is an error of the Framer: the peer broke a rule.
 type breach struct{ error }
 
 func (b *breach) Unwrap() error { return b.error }
 
-// readFailed breaks the connection because the reader failed, unless it is broken already.
+// readFailed is breakOff with q.mu held.
 func (rd *reader) readFailed(err error) {
 	var broken *breach
 	var refusal *Refusal
@@ -206,8 +222,8 @@ func (rd *reader) need(c *Conn, n int) ([]byte, error) {
 func (rd *reader) flush(c *Conn) {
 	c.noWait = false
 	rd.q.mu.Lock()
+	defer rd.q.mu.UnlockNotify()
 	rd.s.uncork()
-	rd.q.mu.UnlockNotify()
 }
 
 // frameBuffered reports whether a whole frame seems to have been read ahead. Its
