@@ -41,8 +41,18 @@ func (c *copier) copy(name, as string) error {
 	if err != nil {
 		return err
 	}
-	stop := c.meter.start(c.program)
+	stop, shows := c.meter.start(c.program)
+	stopScan := func() {}
+	switch {
+	case !source.IsDir():
+		c.meter.found(1, sizeOf(source))
+		c.meter.foundAll()
+	case shows:
+		c.meter.now.tree = true
+		stopScan = c.scan(name)
+	}
 	err = c.hint(c.one(source, name, as, 0))
+	stopScan()
 	stop()
 	t := &c.total
 	if c.json {
@@ -95,7 +105,7 @@ func (c *copier) tree(source fs.FileInfo, name, as string, level int) error {
 		if err != nil {
 			return err
 		}
-		if strings.HasSuffix(entry.Name(), partEnding) || strings.HasSuffix(entry.Name(), noteEnding) {
+		if isPart(entry.Name()) {
 			continue
 		}
 		err := c.one(entry, path.Join(name, entry.Name()), path.Join(as, entry.Name()), level+1)
@@ -107,6 +117,9 @@ func (c *copier) tree(source fs.FileInfo, name, as string, level int) error {
 		}
 		if err != nil {
 			c.total.failed++
+			if !entry.IsDir() {
+				c.meter.finished(sizeOf(entry))
+			}
 			c.meter.clear()
 			c.report(err)
 		}
@@ -233,6 +246,7 @@ func (c *copier) hint(err error) error {
 
 // done reports what happened to a file.
 func (c *copier) done(name string, mode fs.FileMode, result string, size, copied int64) error {
+	c.meter.finished(size)
 	if c.json {
 		return c.event("file", map[string]any{"name": name, "kind": kind(mode), "result": result, "size_bytes": size, "copied_bytes": copied})
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 )
@@ -107,20 +106,5 @@ func TestNamesInJSON(t *testing.T) {
 	check(t, os.Remove(filepath.Join(f.dir, "a\xff")))
 	if out := f.done(t, "ls", "-json", target); strings.Contains(out, "base64") {
 		t.Error(out)
-	}
-}
-
-// The progress of a tree has the number of the file.
-func TestProgressLine(t *testing.T) {
-	for _, tt := range []struct {
-		count int
-		want  string
-	}{
-		{1, "name  3 of 6 MB  50%  1.0 MB/s  3s left"},
-		{7, "file 7: name  3 of 6 MB  50%  1.0 MB/s  3s left"},
-	} {
-		if got := line(tt.count, "name", 1e6, 3e6, 6e6, 2*time.Second); got != tt.want {
-			t.Errorf("found %q, expected %q", got, tt.want)
-		}
 	}
 }

@@ -91,7 +91,8 @@ Examples:
 `
 
 const helpCopy = `A file gets its name when it is complete: until then it is NAME.nfs3part. Permissions and times are
-copied, and links as links. On a terminal, a line shows the progress. docs/nfs.md has all rules.
+copied, and links as links. On a terminal, a line shows the progress of
+the whole copy. docs/nfs.md has all rules.
 
 Flags:
   -r                 copy a directory with all below it
@@ -145,6 +146,10 @@ UTF-8 comes again in name_base64 or target_base64.
   ls        entry    name kind mode links uid gid size_bytes used_bytes fileid mtime, and of a symbolic
                      link target. kind is file, directory, symlink, socket, fifo or device
   get put   file     name kind size_bytes copied_bytes, and result: copied, unchanged or skipped
+            totals   files size_bytes, when all files of a tree have been found
+            progress files done_bytes copied_bytes elapsed_ns, every second, and name: the file that
+                     is copied; all_files size_bytes: found until now, all of them if complete is true.
+                     done_bytes has also the bytes that were there before, copied_bytes has not
             summary  files unchanged skipped failed copied_bytes size_bytes elapsed_ns
   all       error    message exit code: exit is the exit code; code is a word: usage, partial, a status
                      of NFS or MOUNT such as NFS3ERR_NOENT, rpc, protocol, timeout, network, failed,

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli/completion/completiontest"
@@ -111,7 +112,9 @@ func TestHelpNamesTheFieldsOfJSON(t *testing.T) {
 	f := serve(t, "tcp")
 	write(t, f.dir+"/a\xff", 10)
 	dest := f.base + "/copy"
-	lines := f.done(t, "ls", "-json", target) + f.done(t, "get", "-r", "-json", target, dest)
+	var events bytes.Buffer
+	(&meter{program: &program{stdout: &events}}).show(time.Now())
+	lines := events.String() + f.done(t, "ls", "-json", target) + f.done(t, "get", "-r", "-json", target, dest)
 	missing, _, _ := f.run(t.Context(), "ls", "-json", target+"/none")
 	for line := range strings.Lines(lines + missing) {
 		var fields map[string]any

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
@@ -24,6 +25,7 @@ import (
 
 // program is one run of the command.
 type program struct {
+	mu             sync.Mutex // of events
 	stdout, stderr io.Writer
 
 	flags                          *flag.FlagSet

@@ -27,6 +27,8 @@ func (p *program) event(kind string, fields map[string]any) error {
 	if err != nil {
 		return err
 	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	_, err = p.stdout.Write(append(line, '\n'))
 	return err
 }

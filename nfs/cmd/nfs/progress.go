@@ -3,35 +3,58 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
-// meter shows the progress of a copy on a terminal, and nothing elsewhere.
+// The time between two lines of progress, on a terminal and with -json.
+const (
+	showEvery  = 250 * time.Millisecond
+	eventEvery = time.Second
+)
+
+// meter shows the progress of a copy: as a line on a terminal, or as events of JSON.
 type meter struct {
+	program *program
+	out     io.Writer // of a terminal, or nil
+
 	mu    sync.Mutex
-	out   io.Writer // nil: nothing is shown
-	name  string
-	count int // of the file
-	size  int64
-	done  int64
-	first int64 // bytes that were there at the start
+	now   progress
+	size  int64 // of the file that is copied
+	done  int64 // of the file that is copied; may exceed size, where data are written again
 	begun time.Time
 	shown bool
 }
 
-// start begins to show the progress, until the function that it returns is called.
-func (m *meter) start(p *program) (stop func()) {
-	if p.quiet || p.json || !cli.IsTerminal(p.stderr) {
-		return func() {}
+// progress is the state of a copy.
+type progress struct {
+	name            string // of the file that is copied, or "" between two files
+	files, allFiles int    // that are done, and that were found
+	bytes, allBytes int64  // bytes has also those that were there before
+	copied          int64  // bytes
+	complete, tree  bool   // all files were found; the source is a directory
+	took            time.Duration
+}
+
+// start begins to show the progress, until the function that it returns is called. It reports
+// whether anything shows it.
+func (m *meter) start(p *program) (stop func(), shows bool) {
+	m.program, m.begun = p, time.Now()
+	every := eventEvery
+	switch {
+	case p.quiet || !p.json && !cli.IsTerminal(p.stderr):
+		return func() {}, false
+	case !p.json:
+		m.out, every = p.stderr, showEvery
 	}
-	m.out = p.stderr
 	quit, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(250 * time.Millisecond)
+		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			select {
@@ -46,6 +69,26 @@ func (m *meter) start(p *program) (stop func()) {
 		close(quit)
 		<-ended
 		m.clear()
+	}, true
+}
+
+// found counts files that are to be copied.
+func (m *meter) found(files int, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.allFiles += files
+	m.now.allBytes += bytes
+}
+
+// foundAll says that all files were found.
+func (m *meter) foundAll() {
+	m.mu.Lock()
+	m.now.complete = true
+	all := m.now
+	m.mu.Unlock()
+	if m.program != nil && m.program.json && all.tree {
+		// An error of stdout comes again with the next line.
+		_ = m.program.event("totals", map[string]any{"files": all.allFiles, "size_bytes": all.allBytes})
 	}
 }
 
@@ -53,24 +96,47 @@ func (m *meter) start(p *program) (stop func()) {
 func (m *meter) file(name string, size, there int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.count++
-	m.name, m.size, m.done, m.first, m.begun = name, size, there, there, time.Now()
+	m.now.name, m.size, m.done = name, size, there
 }
 
-// add counts bytes of the file.
+// add counts bytes of the file that are copied.
 func (m *meter) add(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.done += int64(n)
+	m.now.copied += int64(n)
+}
+
+// finished counts a file that is done, or has failed.
+func (m *meter) finished(size int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now.files++
+	m.now.bytes += size
+	m.now.name, m.size, m.done = "", 0, 0
+}
+
+// at returns the progress at a time.
+func (m *meter) at(now time.Time) progress {
+	p := m.now
+	p.bytes += min(m.done, m.size)
+	p.took = now.Sub(m.begun)
+	return p
 }
 
 func (m *meter) show(now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.name != "" {
-		fmt.Fprintf(m.out, "\r\x1b[K%s", line(m.count, m.name, m.first, m.done, m.size, now.Sub(m.begun)))
-		m.shown = true
+	p := m.at(now)
+	if m.out == nil {
+		_ = m.program.event("progress", map[string]any{
+			"name": p.name, "files": p.files, "all_files": p.allFiles, "done_bytes": p.bytes, "size_bytes": p.allBytes,
+			"copied_bytes": p.copied, "complete": p.complete, "elapsed_ns": p.took,
+		})
+		return
 	}
+	fmt.Fprintf(m.out, "\r\x1b[K%s", p.line(cli.Width(m.out)-1))
+	m.shown = true
 }
 
 // clear removes the line from the terminal.
@@ -83,22 +149,49 @@ func (m *meter) clear() {
 	}
 }
 
-// line returns the progress of a file: its number in the tree, its share, the rate and the time
-// that remains.
-func line(count int, name string, first, done, size int64, took time.Duration) string {
-	done = min(done, size) // data may be written again
-	text := ""
-	if count > 1 {
-		text = fmt.Sprintf("file %d: ", count)
+// line returns the progress in one line of at most width columns: files, bytes, share, rate, the
+// time that remains, and the file. While files are still searched, totals end with a plus sign.
+func (p *progress) line(width int) string {
+	plus := ""
+	if !p.complete {
+		plus = "+"
 	}
-	text += fmt.Sprintf("%.40s  %d of %d MB", shown(name), done/1e6, size/1e6)
-	if size > 0 {
-		text += fmt.Sprintf("  %d%%", done*100/size)
+	var parts []string
+	if p.tree {
+		parts = append(parts, fmt.Sprintf("%d of %d%s files", p.files, p.allFiles, plus))
 	}
-	rate := float64(done-first) / took.Seconds()
-	if rate > 0 {
-		left := time.Duration(float64(size-done) / rate * float64(time.Second))
-		text += fmt.Sprintf("  %.1f MB/s  %v left", rate/1e6, left.Round(time.Second))
+	parts = append(parts, fmt.Sprintf("%s of %s%s", amount(p.bytes), amount(p.allBytes), plus))
+	if p.allBytes > 0 && p.complete {
+		parts = append(parts, fmt.Sprintf("%d%%", min(p.bytes, p.allBytes)*100/p.allBytes))
+	}
+	if rate := float64(p.copied) / p.took.Seconds(); rate > 0 {
+		parts = append(parts, amount(int64(rate))+"/s")
+		if p.complete {
+			left := time.Duration(float64(max(p.allBytes-p.bytes, 0)) / rate * float64(time.Second))
+			parts = append(parts, fmt.Sprintf("%v left", left.Round(time.Second)))
+		}
+	}
+	text := strings.Join(parts, "  ")
+	if room := width - utf8.RuneCountInString(text) - 2; p.name != "" && room > 4 {
+		name := []rune(shown(p.name))
+		if len(name) > room {
+			name = append([]rune("..."), name[len(name)-room+3:]...)
+		}
+		text += "  " + string(name)
 	}
 	return text
+}
+
+// amount returns a number of bytes with a unit.
+func amount(n int64) string {
+	if n < 1000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, unit := float64(n), ""
+	for _, unit = range []string{"kB", "MB", "GB", "TB"} {
+		if f /= 1000; f < 999.95 {
+			break
+		}
+	}
+	return fmt.Sprintf("%.1f %s", f, unit)
 }
