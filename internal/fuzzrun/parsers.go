@@ -65,6 +65,7 @@ var parsers = []parser{
 	both("gen/mount3", true, "FuzzMountRes", "FuzzXDR"),
 	{dir: "nfs/nfsd", clients: []string{"FuzzHandle", "FuzzNFS", "FuzzMount", "FuzzNLM"}},
 	{dir: "nfs/client", servers: []string{"FuzzServer"}},
+	{dir: "nfs/nfs4", servers: []string{"FuzzResults", "FuzzCallback"}},
 }
 
 // notParsers lists the packages that decode, but never what a peer sent, or that no product
