@@ -278,6 +278,11 @@ Sidecar: what XDR cannot express, one statement per line; # begins a comment.
   replace  NAME                      the unit's declaration takes the place of an included unit's
   from     UNIT NAME...              of several included units that declare NAME, this one is meant; the
                                      name of an enum stands for its members too
+  attributes STRUCT PREFIX GoName    STRUCT has a bitmap of numbers and an opaque field with a value for each,
+                                     as fattr4 of NFS version 4. A Go struct GoName has a field for each
+                                     value, and methods Encode and Decode. The numbers are the constants that
+                                     begin with PREFIX, of included units too; the type of a value has the
+                                     constant's name in small letters (FATTR4_SIZE, fattr4_size)
 
 Lines outside definitions belong to the type that the last comment above them names, or to the only enum
 or union that the sidecar amends. The package has the amended declarations and those that contain them, and

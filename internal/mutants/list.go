@@ -58,6 +58,7 @@ var mutants = slices.Concat(
 	codecMutants,
 	planMutants,
 	amendMutants,
+	attributesMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants,

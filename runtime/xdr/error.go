@@ -12,38 +12,40 @@ type Code uint8
 
 // The codes of [Error].
 const (
-	CodeShort    Code = iota + 1 // input ends inside a value
-	CodeTrailing                 // bytes after the value
-	CodeBool                     // boolean or presence word neither 0 nor 1
-	CodePadding                  // padding byte not zero
-	CodeBound                    // length over the declared maximum
-	CodeCount                    // count larger than the input can hold, or than the element limit
-	CodeEnum                     // number that is not a value of the enum
-	CodeUnion                    // discriminant without an arm
-	CodeDepth                    // recursion deeper than the limit
-	CodeMemory                   // memory budget used up
-	CodeEmpty                    // empty list that needs an element, or selected arm that is nil
-	CodeBuffer                   // output buffer full
-	CodeChunk                    // data item out of line does not fit the stream
-	CodeLimit                    // value larger than the limit of DecodeFrom
+	CodeShort     Code = iota + 1 // input ends inside a value
+	CodeTrailing                  // bytes after the value
+	CodeBool                      // boolean or presence word neither 0 nor 1
+	CodePadding                   // padding byte not zero
+	CodeBound                     // length over the declared maximum
+	CodeCount                     // count larger than the input can hold, or than the element limit
+	CodeEnum                      // number that is not a value of the enum
+	CodeUnion                     // discriminant without an arm
+	CodeDepth                     // recursion deeper than the limit
+	CodeMemory                    // memory budget used up
+	CodeEmpty                     // empty list that needs an element, or selected arm that is nil
+	CodeBuffer                    // output buffer full
+	CodeChunk                     // data item out of line does not fit the stream
+	CodeLimit                     // value larger than the limit of DecodeFrom
+	CodeAttribute                 // bitmap with a number that stands for no known type
 )
 
 // The sentinels for errors.Is. Each matches every Error of its code.
 var (
-	ErrShort    = errors.New("xdr: input ends inside a value")
-	ErrTrailing = errors.New("xdr: bytes after the value")
-	ErrBool     = errors.New("xdr: boolean is neither 0 nor 1")
-	ErrPadding  = errors.New("xdr: padding is not zero")
-	ErrBound    = errors.New("xdr: length over its bound")
-	ErrCount    = errors.New("xdr: count larger than the input can hold")
-	ErrEnum     = errors.New("xdr: number is not a value of the enum")
-	ErrUnion    = errors.New("xdr: discriminant has no arm")
-	ErrDepth    = errors.New("xdr: nested too deeply")
-	ErrMemory   = errors.New("xdr: memory budget used up")
-	ErrEmpty    = errors.New("xdr: a value is required")
-	ErrBuffer   = errors.New("xdr: output buffer is full")
-	ErrChunk    = errors.New("xdr: item out of line does not fit the stream")
-	ErrLimit    = errors.New("xdr: value is larger than the limit")
+	ErrShort     = errors.New("xdr: input ends inside a value")
+	ErrTrailing  = errors.New("xdr: bytes after the value")
+	ErrBool      = errors.New("xdr: boolean is neither 0 nor 1")
+	ErrPadding   = errors.New("xdr: padding is not zero")
+	ErrBound     = errors.New("xdr: length over its bound")
+	ErrCount     = errors.New("xdr: count larger than the input can hold")
+	ErrEnum      = errors.New("xdr: number is not a value of the enum")
+	ErrUnion     = errors.New("xdr: discriminant has no arm")
+	ErrDepth     = errors.New("xdr: nested too deeply")
+	ErrMemory    = errors.New("xdr: memory budget used up")
+	ErrEmpty     = errors.New("xdr: a value is required")
+	ErrBuffer    = errors.New("xdr: output buffer is full")
+	ErrChunk     = errors.New("xdr: item out of line does not fit the stream")
+	ErrLimit     = errors.New("xdr: value is larger than the limit")
+	ErrAttribute = errors.New("xdr: attribute is not known")
 )
 
 // rules has the sentinel of each code, and the rule that it stands for.
@@ -51,20 +53,21 @@ var rules = [...]struct {
 	err  error
 	rule string
 }{
-	CodeShort:    {ErrShort, "RFC 4506 §3"},
-	CodeTrailing: {ErrTrailing, "a message is one value"},
-	CodeBool:     {ErrBool, "RFC 4506 §4.4"},
-	CodePadding:  {ErrPadding, "RFC 4506 §3"},
-	CodeBound:    {ErrBound, "RFC 4506 §4.10"},
-	CodeCount:    {ErrCount, "RFC 4506 §4.13"},
-	CodeEnum:     {ErrEnum, "RFC 4506 §4.3"},
-	CodeUnion:    {ErrUnion, "RFC 4506 §4.15"},
-	CodeDepth:    {ErrDepth, "Limits.MaxDepth"},
-	CodeMemory:   {ErrMemory, "Limits.MaxMemory"},
-	CodeEmpty:    {ErrEmpty, "RFC 4506 §4.15, §4.19"},
-	CodeBuffer:   {ErrBuffer, "Encoder.NoGrow"},
-	CodeChunk:    {ErrChunk, "RFC 8166 §3.4"},
-	CodeLimit:    {ErrLimit, "limit of DecodeFrom"},
+	CodeShort:     {ErrShort, "RFC 4506 §3"},
+	CodeTrailing:  {ErrTrailing, "a message is one value"},
+	CodeBool:      {ErrBool, "RFC 4506 §4.4"},
+	CodePadding:   {ErrPadding, "RFC 4506 §3"},
+	CodeBound:     {ErrBound, "RFC 4506 §4.10"},
+	CodeCount:     {ErrCount, "RFC 4506 §4.13"},
+	CodeEnum:      {ErrEnum, "RFC 4506 §4.3"},
+	CodeUnion:     {ErrUnion, "RFC 4506 §4.15"},
+	CodeDepth:     {ErrDepth, "Limits.MaxDepth"},
+	CodeMemory:    {ErrMemory, "Limits.MaxMemory"},
+	CodeEmpty:     {ErrEmpty, "RFC 4506 §4.15, §4.19"},
+	CodeBuffer:    {ErrBuffer, "Encoder.NoGrow"},
+	CodeChunk:     {ErrChunk, "RFC 8166 §3.4"},
+	CodeLimit:     {ErrLimit, "limit of DecodeFrom"},
+	CodeAttribute: {ErrAttribute, "types of the attributes"},
 }
 
 // Error says why an encoder or decoder refused a value: the place, the number found, the number
@@ -202,6 +205,8 @@ func (err *Error) Error() string {
 		what = fmt.Sprintf("%d bytes to write, room for %d", err.Found, err.Want)
 	case CodeChunk:
 		what = fmt.Sprintf("item out of line has %d bytes, the stream says %d", err.Found, err.Want)
+	case CodeAttribute:
+		what = fmt.Sprintf("attribute %d is not known, so its values do not decode", err.Found)
 	case CodeLimit:
 		what = fmt.Sprintf("the value has %d bytes or more, the limit is %d", err.Found, err.Want)
 	}

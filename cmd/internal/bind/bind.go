@@ -27,6 +27,8 @@
 //	amend    NAME [CONST...]            the unit adds to an included enum, union or program
 //	replace  NAME                       the unit's declaration replaces an included one
 //	from     UNIT NAME...               NAME means the declaration in this included unit
+//	attributes STRUCT PREFIX GoName     values of several types in opaque data, by a bitmap of
+//	                                    numbers: the constants that begin with PREFIX
 //
 // SPACE is header-type, flag, property, characteristic, error or operation.
 // Parse checks the form only. Package sema checks that the names exist.
@@ -139,7 +141,7 @@ var definitions = []string{"const", "typedef", "enum", "struct", "union", "progr
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 // statements are the first words of statements.
-var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "async", "once", "nonblocking", "reply", "views", "amend", "replace", "from"}
+var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "async", "once", "nonblocking", "reply", "views", "amend", "replace", "from", "attributes"}
 
 // form returns the syntax of a statement and its number of words. The number is 0 if the first
 // word is unknown.
@@ -189,6 +191,8 @@ func form(word string) (text string, n int) {
 		return "replace NAME", 2
 	case "from":
 		return "from UNIT NAME...", 3
+	case "attributes":
+		return "attributes STRUCT PREFIX GoName", 4
 	}
 	return "", 0
 }
@@ -238,7 +242,7 @@ func (p *parser) line(w []Word) {
 	case "rename":
 		switch {
 		case !isGoName(w[2].Text):
-			p.report(diag.New(diag.BindSyntax, w[2].Pos, "%s is not an exported Go name", diag.Quote(w[2].Text)).Helpf("start it with a capital letter, followed by letters, digits and _"))
+			p.report(notGoName(w[2]))
 		case p.once("rename "+w[1].Text, w[1].Pos, "rename of "+w[1].Text):
 			b.Renames = append(b.Renames, ir.Rename{Pos: w[1].Pos, XDR: w[1].Text, GoName: w[2].Text})
 		}
@@ -290,6 +294,8 @@ func (p *parser) line(w []Word) {
 		p.amend(w, all)
 	case "from":
 		p.from(w)
+	case "attributes":
+		p.attributes(w, all)
 	}
 }
 

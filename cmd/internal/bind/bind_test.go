@@ -46,6 +46,7 @@ rpc
 once    P.V.WRITE
 nonblocking P.V.GET
 reply   P.V.READ a.count
+attributes fattr FATTR_ Attrs
 views`)
 	if found != nil {
 		t.Fatal(found)
@@ -79,13 +80,16 @@ views`)
 	for _, r := range b.Replies {
 		got = append(got, fmt.Sprint("reply ", r.Program, r.Version, r.Proc, r.Path))
 	}
+	for _, a := range b.Attributes {
+		got = append(got, fmt.Sprint("attributes ", a.Struct, " ", a.Prefix, " ", a.GoName, " at ", a.Pos.Text()))
+	}
 	got = append(got, fmt.Sprint("rpc ", b.RPC))
 	got = append(got, "payload "+f.Payloads[0].Text)
 	got = append(got, b.Package, strings.Join(b.Imports, ","), strings.Join(b.With, ","), fmt.Sprint("views ", b.Views), f.Imports[0].Text, f.Open[0].Text, b.File)
 	want := []string{
 		"prefix a_long_", "prefix a_", "prefix b_", "rename x_y XY at x_y", "rename s.f Field at s.f",
 		"code header-type A_MSG a_msg", "code property A_P", "code header-type A_NO  F_ONE,F_TWO", "code flag F_ONE", "ddp PROGV1READtrue [ok data]", "ddp PROGV1WRITEfalse [data]",
-		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "once PVWRITE at P.V.WRITE", "nonblocking PVGET at P.V.GET", "reply PVREAD[a count]", "rpc true", "payload A_MSG",
+		"message head[start kind] at message head start.kind", "number s.f property data true", "number s.g property other false", "number s.flags flag  false", "once PVWRITE at P.V.WRITE", "nonblocking PVGET at P.V.GET", "reply PVREAD[a count]", "attributes fattr FATTR_ Attrs at attributes fattr FATTR_ Attrs", "rpc true", "payload A_MSG",
 		"example.org/gen/u", "unit/file.x", "none,string", "views true", "unit/file.x", "codes", "u.bind",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -150,6 +154,9 @@ func TestFaultyStatementsAreReported(t *testing.T) {
 		"reply P.V. n":                           "1:7 bind-syntax: found \"P.V.\", expected PROGRAM.VERSION.PROC; ",
 		"reply P.V.F .n":                         "1:13 bind-syntax: found \".n\", expected names separated by dots; ",
 		"reply P.V.F n\nreply P.V.F m":           "2:1 bind-duplicate: second reply of P.V.F; ",
+		"attributes f F_":                        "1:1 bind-syntax: found 3 words, expected attributes STRUCT PREFIX GoName; ",
+		"attributes f F_ attrs":                  "1:17 bind-syntax: \"attrs\" is not an exported Go name; start it with a capital letter, followed by letters, digits and _",
+		"attributes f F_ A\nattributes f G_ B":   "2:12 bind-duplicate: second attributes of f; ",
 		"ddp P.V.F args a\nddp P.V.F args  a":    "2:1 bind-duplicate: second ddp of a; ",
 	} {
 		if _, found := parse(text); len(found) != 1 || found[0] != want {

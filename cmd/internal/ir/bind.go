@@ -22,6 +22,7 @@ type Bind struct {
 	NonBlocking []ProcName   // "nonblocking": they never wait at the server
 	Replies     []ReplyBound // "reply": procedures whose arguments bound the size of the reply
 	Amends      []Amend      // "amend", "replace": changes in declarations of included units
+	Attributes  []Attributes // "attributes": structs that hold numbered values
 }
 
 // Amend says that a unit adds to a declaration of a unit that it includes, or replaces it.

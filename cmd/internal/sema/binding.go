@@ -53,6 +53,9 @@ func (l *linker) link() {
 		l.resolveDDP(&l.bind.DDP[i])
 	}
 	l.resolveProcs()
+	for i := range l.bind.Attributes {
+		l.resolveAttributes(&l.bind.Attributes[i])
+	}
 }
 
 // bindNames are the names that a sidecar can refer to.

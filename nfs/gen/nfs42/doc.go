@@ -17,8 +17,8 @@
 // symbolic link that CREATE takes. No item of a callback is eligible.
 //
 // Values of attributes are opaque in the RFC: [Fattr] has the bitmap of their numbers, such as
-// [AttrSize], and their encodings one after the other. Types for them begin with Fattr, such as
-// [FattrOwner]. The bodies of layouts and of notifications are opaque, too.
+// [AttrSize], and their encodings one after the other. [Attributes] has a field for each, and
+// decodes them. Bodies of layouts and notifications are opaque, too.
 //
 // Operations of later documents, such as the extended attributes of RFC 8276, are unknown numbers.
 // They do not decode: nothing in a COMPOUND says where an operation ends. Packages nfs42xattr (RFC

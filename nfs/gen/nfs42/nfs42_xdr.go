@@ -4004,6 +4004,93 @@ const (
 	CBCompoundResMinSize, CBCompoundResAmplification                                            = 12, 21
 )
 
+// Attributes has the attributes of a fattr4, the fields whose numbers are in Mask. The others
+// have no meaning. See [Attributes.Decode] and [Attributes.Encode].
+type Attributes struct {
+	Mask              Bitmap                 // the numbers of the attributes that are there
+	SupportedAttrs    FattrSupportedAttrs    // FATTR4_SUPPORTED_ATTRS
+	Type              FattrType              // FATTR4_TYPE
+	FHExpireType      FattrFHExpireType      // FATTR4_FH_EXPIRE_TYPE
+	Change            FattrChange            // FATTR4_CHANGE
+	Size              FattrSize              // FATTR4_SIZE
+	LinkSupport       FattrLinkSupport       // FATTR4_LINK_SUPPORT
+	SymlinkSupport    FattrSymlinkSupport    // FATTR4_SYMLINK_SUPPORT
+	NamedAttr         FattrNamedAttr         // FATTR4_NAMED_ATTR
+	FSID              FattrFSID              // FATTR4_FSID
+	UniqueHandles     FattrUniqueHandles     // FATTR4_UNIQUE_HANDLES
+	LeaseTime         FattrLeaseTime         // FATTR4_LEASE_TIME
+	RdAttrError       FattrRdAttrError       // FATTR4_RDATTR_ERROR
+	ACL               FattrACL               // FATTR4_ACL
+	ACLSupport        FattrACLSupport        // FATTR4_ACLSUPPORT
+	Archive           FattrArchive           // FATTR4_ARCHIVE
+	CanSetTime        FattrCanSetTime        // FATTR4_CANSETTIME
+	CaseInsensitive   FattrCaseInsensitive   // FATTR4_CASE_INSENSITIVE
+	CasePreserving    FattrCasePreserving    // FATTR4_CASE_PRESERVING
+	ChownRestricted   FattrChownRestricted   // FATTR4_CHOWN_RESTRICTED
+	FileHandle        FattrFileHandle        // FATTR4_FILEHANDLE
+	FileID            FattrFileID            // FATTR4_FILEID
+	FilesAvail        FattrFilesAvail        // FATTR4_FILES_AVAIL
+	FilesFree         FattrFilesFree         // FATTR4_FILES_FREE
+	FilesTotal        FattrFilesTotal        // FATTR4_FILES_TOTAL
+	FSLocations       FattrFSLocations       // FATTR4_FS_LOCATIONS
+	Hidden            FattrHidden            // FATTR4_HIDDEN
+	Homogeneous       FattrHomogeneous       // FATTR4_HOMOGENEOUS
+	MaxFileSize       FattrMaxFileSize       // FATTR4_MAXFILESIZE
+	MaxLink           FattrMaxLink           // FATTR4_MAXLINK
+	MaxName           FattrMaxName           // FATTR4_MAXNAME
+	MaxRead           FattrMaxRead           // FATTR4_MAXREAD
+	MaxWrite          FattrMaxWrite          // FATTR4_MAXWRITE
+	MimeType          FattrMimeType          // FATTR4_MIMETYPE
+	Mode              FattrMode              // FATTR4_MODE
+	NoTrunc           FattrNoTrunc           // FATTR4_NO_TRUNC
+	NumLinks          FattrNumLinks          // FATTR4_NUMLINKS
+	Owner             FattrOwner             // FATTR4_OWNER
+	OwnerGroup        FattrOwnerGroup        // FATTR4_OWNER_GROUP
+	QuotaAvailHard    FattrQuotaAvailHard    // FATTR4_QUOTA_AVAIL_HARD
+	QuotaAvailSoft    FattrQuotaAvailSoft    // FATTR4_QUOTA_AVAIL_SOFT
+	QuotaUsed         FattrQuotaUsed         // FATTR4_QUOTA_USED
+	RawDev            FattrRawDev            // FATTR4_RAWDEV
+	SpaceAvail        FattrSpaceAvail        // FATTR4_SPACE_AVAIL
+	SpaceFree         FattrSpaceFree         // FATTR4_SPACE_FREE
+	SpaceTotal        FattrSpaceTotal        // FATTR4_SPACE_TOTAL
+	SpaceUsed         FattrSpaceUsed         // FATTR4_SPACE_USED
+	System            FattrSystem            // FATTR4_SYSTEM
+	TimeAccess        FattrTimeAccess        // FATTR4_TIME_ACCESS
+	TimeAccessSet     FattrTimeAccessSet     // FATTR4_TIME_ACCESS_SET
+	TimeBackup        FattrTimeBackup        // FATTR4_TIME_BACKUP
+	TimeCreate        FattrTimeCreate        // FATTR4_TIME_CREATE
+	TimeDelta         FattrTimeDelta         // FATTR4_TIME_DELTA
+	TimeMetadata      FattrTimeMetadata      // FATTR4_TIME_METADATA
+	TimeModify        FattrTimeModify        // FATTR4_TIME_MODIFY
+	TimeModifySet     FattrTimeModifySet     // FATTR4_TIME_MODIFY_SET
+	MountedOnFileID   FattrMountedOnFileID   // FATTR4_MOUNTED_ON_FILEID
+	DirNotifDelay     FattrDirNotifDelay     // FATTR4_DIR_NOTIF_DELAY
+	DirentNotifDelay  FattrDirentNotifDelay  // FATTR4_DIRENT_NOTIF_DELAY
+	DACL              FattrDACL              // FATTR4_DACL
+	SACL              FattrSACL              // FATTR4_SACL
+	ChangePolicy      FattrChangePolicy      // FATTR4_CHANGE_POLICY
+	FSStatus          FattrFSStatus          // FATTR4_FS_STATUS
+	FSLayoutTypes     FattrFSLayoutTypes     // FATTR4_FS_LAYOUT_TYPES
+	LayoutHint        FattrLayoutHint        // FATTR4_LAYOUT_HINT
+	LayoutTypes       FattrLayoutTypes       // FATTR4_LAYOUT_TYPES
+	LayoutBlkSize     FattrLayoutBlkSize     // FATTR4_LAYOUT_BLKSIZE
+	LayoutAlignment   FattrLayoutAlignment   // FATTR4_LAYOUT_ALIGNMENT
+	FSLocationsInfo   FattrFSLocationsInfo   // FATTR4_FS_LOCATIONS_INFO
+	MDSThreshold      FattrMDSThreshold      // FATTR4_MDSTHRESHOLD
+	RetentionGet      FattrRetentionGet      // FATTR4_RETENTION_GET
+	RetentionSet      FattrRetentionSet      // FATTR4_RETENTION_SET
+	RetentevtGet      FattrRetentevtGet      // FATTR4_RETENTEVT_GET
+	RetentevtSet      FattrRetentevtSet      // FATTR4_RETENTEVT_SET
+	RetentionHold     FattrRetentionHold     // FATTR4_RETENTION_HOLD
+	ModeSetMasked     FattrModeSetMasked     // FATTR4_MODE_SET_MASKED
+	SuppAttrExclCreat FattrSuppAttrExclCreat // FATTR4_SUPPATTR_EXCLCREAT
+	FSCharsetCap      FattrFSCharsetCap      // FATTR4_FS_CHARSET_CAP
+	CloneBlkSize      FattrCloneBlkSize      // FATTR4_CLONE_BLKSIZE
+	SpaceFreed        FattrSpaceFreed        // FATTR4_SPACE_FREED
+	ChangeAttrType    FattrChangeAttrType    // FATTR4_CHANGE_ATTR_TYPE
+	SecLabel          FattrSecLabel          // FATTR4_SEC_LABEL
+}
+
 // String returns the XDR name of v, such as NF4REG. Without a name, it is nfs_ftype4(NUMBER).
 func (v FileType) String() string {
 	return enumFileType.String(int32(v))
@@ -41352,4 +41439,199 @@ func DDPBindings() []xdr.Binding {
 			Version:   4,
 		},
 	}
+}
+
+// AttributesMask returns a bitmap of attributes by their numbers.
+func AttributesMask(numbers ...uint32) Bitmap { return codec.Numbers[Bitmap](numbers) }
+
+// Has reports whether attribute n is there.
+func (v *Attributes) Has(n uint32) bool { return codec.HasNumber(v.Mask, n) }
+
+// AttributeXDR returns a pointer to the field of attribute n, or nil if n is not known.
+func (v *Attributes) AttributeXDR(n uint32) codec.Attribute {
+	switch n {
+	case AttrSupportedAttrs:
+		return &v.SupportedAttrs
+	case AttrType:
+		return &v.Type
+	case AttrFHExpireType:
+		return &v.FHExpireType
+	case AttrChange:
+		return &v.Change
+	case AttrSize:
+		return &v.Size
+	case AttrLinkSupport:
+		return &v.LinkSupport
+	case AttrSymlinkSupport:
+		return &v.SymlinkSupport
+	case AttrNamedAttr:
+		return &v.NamedAttr
+	case AttrFSID:
+		return &v.FSID
+	case AttrUniqueHandles:
+		return &v.UniqueHandles
+	case AttrLeaseTime:
+		return &v.LeaseTime
+	case AttrRdAttrError:
+		return &v.RdAttrError
+	case AttrACL:
+		return &v.ACL
+	case AttrACLSupport:
+		return &v.ACLSupport
+	case AttrArchive:
+		return &v.Archive
+	case AttrCanSetTime:
+		return &v.CanSetTime
+	case AttrCaseInsensitive:
+		return &v.CaseInsensitive
+	case AttrCasePreserving:
+		return &v.CasePreserving
+	case AttrChownRestricted:
+		return &v.ChownRestricted
+	case AttrFileHandle:
+		return &v.FileHandle
+	case AttrFileID:
+		return &v.FileID
+	case AttrFilesAvail:
+		return &v.FilesAvail
+	case AttrFilesFree:
+		return &v.FilesFree
+	case AttrFilesTotal:
+		return &v.FilesTotal
+	case AttrFSLocations:
+		return &v.FSLocations
+	case AttrHidden:
+		return &v.Hidden
+	case AttrHomogeneous:
+		return &v.Homogeneous
+	case AttrMaxFileSize:
+		return &v.MaxFileSize
+	case AttrMaxLink:
+		return &v.MaxLink
+	case AttrMaxName:
+		return &v.MaxName
+	case AttrMaxRead:
+		return &v.MaxRead
+	case AttrMaxWrite:
+		return &v.MaxWrite
+	case AttrMimeType:
+		return &v.MimeType
+	case AttrMode:
+		return &v.Mode
+	case AttrNoTrunc:
+		return &v.NoTrunc
+	case AttrNumLinks:
+		return &v.NumLinks
+	case AttrOwner:
+		return &v.Owner
+	case AttrOwnerGroup:
+		return &v.OwnerGroup
+	case AttrQuotaAvailHard:
+		return &v.QuotaAvailHard
+	case AttrQuotaAvailSoft:
+		return &v.QuotaAvailSoft
+	case AttrQuotaUsed:
+		return &v.QuotaUsed
+	case AttrRawDev:
+		return &v.RawDev
+	case AttrSpaceAvail:
+		return &v.SpaceAvail
+	case AttrSpaceFree:
+		return &v.SpaceFree
+	case AttrSpaceTotal:
+		return &v.SpaceTotal
+	case AttrSpaceUsed:
+		return &v.SpaceUsed
+	case AttrSystem:
+		return &v.System
+	case AttrTimeAccess:
+		return &v.TimeAccess
+	case AttrTimeAccessSet:
+		return &v.TimeAccessSet
+	case AttrTimeBackup:
+		return &v.TimeBackup
+	case AttrTimeCreate:
+		return &v.TimeCreate
+	case AttrTimeDelta:
+		return &v.TimeDelta
+	case AttrTimeMetadata:
+		return &v.TimeMetadata
+	case AttrTimeModify:
+		return &v.TimeModify
+	case AttrTimeModifySet:
+		return &v.TimeModifySet
+	case AttrMountedOnFileID:
+		return &v.MountedOnFileID
+	case AttrDirNotifDelay:
+		return &v.DirNotifDelay
+	case AttrDirentNotifDelay:
+		return &v.DirentNotifDelay
+	case AttrDACL:
+		return &v.DACL
+	case AttrSACL:
+		return &v.SACL
+	case AttrChangePolicy:
+		return &v.ChangePolicy
+	case AttrFSStatus:
+		return &v.FSStatus
+	case AttrFSLayoutTypes:
+		return &v.FSLayoutTypes
+	case AttrLayoutHint:
+		return &v.LayoutHint
+	case AttrLayoutTypes:
+		return &v.LayoutTypes
+	case AttrLayoutBlkSize:
+		return &v.LayoutBlkSize
+	case AttrLayoutAlignment:
+		return &v.LayoutAlignment
+	case AttrFSLocationsInfo:
+		return &v.FSLocationsInfo
+	case AttrMDSThreshold:
+		return &v.MDSThreshold
+	case AttrRetentionGet:
+		return &v.RetentionGet
+	case AttrRetentionSet:
+		return &v.RetentionSet
+	case AttrRetentevtGet:
+		return &v.RetentevtGet
+	case AttrRetentevtSet:
+		return &v.RetentevtSet
+	case AttrRetentionHold:
+		return &v.RetentionHold
+	case AttrModeSetMasked:
+		return &v.ModeSetMasked
+	case AttrSuppAttrExclCreat:
+		return &v.SuppAttrExclCreat
+	case AttrFSCharsetCap:
+		return &v.FSCharsetCap
+	case AttrCloneBlkSize:
+		return &v.CloneBlkSize
+	case AttrSpaceFreed:
+		return &v.SpaceFreed
+	case AttrChangeAttrType:
+		return &v.ChangeAttrType
+	case AttrSecLabel:
+		return &v.SecLabel
+	}
+	return nil
+}
+
+// Encode sets f to the attributes in Mask, in ascending order. It uses the memory of f, and f gets
+// Mask itself. A number that is not known is an error.
+func (v *Attributes) Encode(f *Fattr) (err error) {
+	f.AttrMask = v.Mask
+	f.AttrVals, err = codec.PutAttributes(f.AttrVals[:0], v, v.Mask, "nfs42.Attributes:")
+	return err
+}
+
+// Decode sets v to the attributes of f, with Decoder d, which it resets. The options of d bound the
+// memory, and say whether opaque data are copied. If d is nil, a new Decoder has the defaults. A number
+// that is not known, bytes that are missing, and bytes after the last attribute are errors, and Mask
+// is empty then.
+func (v *Attributes) Decode(d *xdr.Decoder, f *Fattr) (err error) {
+	if d == nil {
+		d = new(xdr.Decoder)
+	}
+	v.Mask, err = codec.GetAttributes(d, f.AttrVals, v, v.Mask, f.AttrMask, "nfs42.Attributes:")
+	return err
 }

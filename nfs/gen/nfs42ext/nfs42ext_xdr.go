@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42deleg"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42xattr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr/codec"
@@ -553,6 +554,98 @@ const (
 	CBArgOpMinSize, CBArgOpAmplification                     = 4, 10
 	CBCompoundArgsMinSize, CBCompoundArgsAmplification       = 16, 54
 )
+
+// Attributes has the attributes of a fattr4, the fields whose numbers are in Mask. The others
+// have no meaning. See [Attributes.Decode] and [Attributes.Encode].
+type Attributes struct {
+	Mask              nfs42.Bitmap                    // the numbers of the attributes that are there
+	SupportedAttrs    nfs42.FattrSupportedAttrs       // FATTR4_SUPPORTED_ATTRS
+	Type              nfs42.FattrType                 // FATTR4_TYPE
+	FHExpireType      nfs42.FattrFHExpireType         // FATTR4_FH_EXPIRE_TYPE
+	Change            nfs42.FattrChange               // FATTR4_CHANGE
+	Size              nfs42.FattrSize                 // FATTR4_SIZE
+	LinkSupport       nfs42.FattrLinkSupport          // FATTR4_LINK_SUPPORT
+	SymlinkSupport    nfs42.FattrSymlinkSupport       // FATTR4_SYMLINK_SUPPORT
+	NamedAttr         nfs42.FattrNamedAttr            // FATTR4_NAMED_ATTR
+	FSID              nfs42.FattrFSID                 // FATTR4_FSID
+	UniqueHandles     nfs42.FattrUniqueHandles        // FATTR4_UNIQUE_HANDLES
+	LeaseTime         nfs42.FattrLeaseTime            // FATTR4_LEASE_TIME
+	RdAttrError       nfs42.FattrRdAttrError          // FATTR4_RDATTR_ERROR
+	ACL               nfs42.FattrACL                  // FATTR4_ACL
+	ACLSupport        nfs42.FattrACLSupport           // FATTR4_ACLSUPPORT
+	Archive           nfs42.FattrArchive              // FATTR4_ARCHIVE
+	CanSetTime        nfs42.FattrCanSetTime           // FATTR4_CANSETTIME
+	CaseInsensitive   nfs42.FattrCaseInsensitive      // FATTR4_CASE_INSENSITIVE
+	CasePreserving    nfs42.FattrCasePreserving       // FATTR4_CASE_PRESERVING
+	ChownRestricted   nfs42.FattrChownRestricted      // FATTR4_CHOWN_RESTRICTED
+	FileHandle        nfs42.FattrFileHandle           // FATTR4_FILEHANDLE
+	FileID            nfs42.FattrFileID               // FATTR4_FILEID
+	FilesAvail        nfs42.FattrFilesAvail           // FATTR4_FILES_AVAIL
+	FilesFree         nfs42.FattrFilesFree            // FATTR4_FILES_FREE
+	FilesTotal        nfs42.FattrFilesTotal           // FATTR4_FILES_TOTAL
+	FSLocations       nfs42.FattrFSLocations          // FATTR4_FS_LOCATIONS
+	Hidden            nfs42.FattrHidden               // FATTR4_HIDDEN
+	Homogeneous       nfs42.FattrHomogeneous          // FATTR4_HOMOGENEOUS
+	MaxFileSize       nfs42.FattrMaxFileSize          // FATTR4_MAXFILESIZE
+	MaxLink           nfs42.FattrMaxLink              // FATTR4_MAXLINK
+	MaxName           nfs42.FattrMaxName              // FATTR4_MAXNAME
+	MaxRead           nfs42.FattrMaxRead              // FATTR4_MAXREAD
+	MaxWrite          nfs42.FattrMaxWrite             // FATTR4_MAXWRITE
+	MimeType          nfs42.FattrMimeType             // FATTR4_MIMETYPE
+	Mode              nfs42.FattrMode                 // FATTR4_MODE
+	NoTrunc           nfs42.FattrNoTrunc              // FATTR4_NO_TRUNC
+	NumLinks          nfs42.FattrNumLinks             // FATTR4_NUMLINKS
+	Owner             nfs42.FattrOwner                // FATTR4_OWNER
+	OwnerGroup        nfs42.FattrOwnerGroup           // FATTR4_OWNER_GROUP
+	QuotaAvailHard    nfs42.FattrQuotaAvailHard       // FATTR4_QUOTA_AVAIL_HARD
+	QuotaAvailSoft    nfs42.FattrQuotaAvailSoft       // FATTR4_QUOTA_AVAIL_SOFT
+	QuotaUsed         nfs42.FattrQuotaUsed            // FATTR4_QUOTA_USED
+	RawDev            nfs42.FattrRawDev               // FATTR4_RAWDEV
+	SpaceAvail        nfs42.FattrSpaceAvail           // FATTR4_SPACE_AVAIL
+	SpaceFree         nfs42.FattrSpaceFree            // FATTR4_SPACE_FREE
+	SpaceTotal        nfs42.FattrSpaceTotal           // FATTR4_SPACE_TOTAL
+	SpaceUsed         nfs42.FattrSpaceUsed            // FATTR4_SPACE_USED
+	System            nfs42.FattrSystem               // FATTR4_SYSTEM
+	TimeAccess        nfs42.FattrTimeAccess           // FATTR4_TIME_ACCESS
+	TimeAccessSet     nfs42.FattrTimeAccessSet        // FATTR4_TIME_ACCESS_SET
+	TimeBackup        nfs42.FattrTimeBackup           // FATTR4_TIME_BACKUP
+	TimeCreate        nfs42.FattrTimeCreate           // FATTR4_TIME_CREATE
+	TimeDelta         nfs42.FattrTimeDelta            // FATTR4_TIME_DELTA
+	TimeMetadata      nfs42.FattrTimeMetadata         // FATTR4_TIME_METADATA
+	TimeModify        nfs42.FattrTimeModify           // FATTR4_TIME_MODIFY
+	TimeModifySet     nfs42.FattrTimeModifySet        // FATTR4_TIME_MODIFY_SET
+	MountedOnFileID   nfs42.FattrMountedOnFileID      // FATTR4_MOUNTED_ON_FILEID
+	DirNotifDelay     nfs42.FattrDirNotifDelay        // FATTR4_DIR_NOTIF_DELAY
+	DirentNotifDelay  nfs42.FattrDirentNotifDelay     // FATTR4_DIRENT_NOTIF_DELAY
+	DACL              nfs42.FattrDACL                 // FATTR4_DACL
+	SACL              nfs42.FattrSACL                 // FATTR4_SACL
+	ChangePolicy      nfs42.FattrChangePolicy         // FATTR4_CHANGE_POLICY
+	FSStatus          nfs42.FattrFSStatus             // FATTR4_FS_STATUS
+	FSLayoutTypes     nfs42.FattrFSLayoutTypes        // FATTR4_FS_LAYOUT_TYPES
+	LayoutHint        nfs42.FattrLayoutHint           // FATTR4_LAYOUT_HINT
+	LayoutTypes       nfs42.FattrLayoutTypes          // FATTR4_LAYOUT_TYPES
+	LayoutBlkSize     nfs42.FattrLayoutBlkSize        // FATTR4_LAYOUT_BLKSIZE
+	LayoutAlignment   nfs42.FattrLayoutAlignment      // FATTR4_LAYOUT_ALIGNMENT
+	FSLocationsInfo   nfs42.FattrFSLocationsInfo      // FATTR4_FS_LOCATIONS_INFO
+	MDSThreshold      nfs42.FattrMDSThreshold         // FATTR4_MDSTHRESHOLD
+	RetentionGet      nfs42.FattrRetentionGet         // FATTR4_RETENTION_GET
+	RetentionSet      nfs42.FattrRetentionSet         // FATTR4_RETENTION_SET
+	RetentevtGet      nfs42.FattrRetentevtGet         // FATTR4_RETENTEVT_GET
+	RetentevtSet      nfs42.FattrRetentevtSet         // FATTR4_RETENTEVT_SET
+	RetentionHold     nfs42.FattrRetentionHold        // FATTR4_RETENTION_HOLD
+	ModeSetMasked     nfs42.FattrModeSetMasked        // FATTR4_MODE_SET_MASKED
+	SuppAttrExclCreat nfs42.FattrSuppAttrExclCreat    // FATTR4_SUPPATTR_EXCLCREAT
+	FSCharsetCap      nfs42.FattrFSCharsetCap         // FATTR4_FS_CHARSET_CAP
+	CloneBlkSize      nfs42.FattrCloneBlkSize         // FATTR4_CLONE_BLKSIZE
+	SpaceFreed        nfs42.FattrSpaceFreed           // FATTR4_SPACE_FREED
+	ChangeAttrType    nfs42.FattrChangeAttrType       // FATTR4_CHANGE_ATTR_TYPE
+	SecLabel          nfs42.FattrSecLabel             // FATTR4_SEC_LABEL
+	XattrSupport      nfs42xattr.FattrXattrSupport    // FATTR4_XATTR_SUPPORT
+	Offline           nfs42deleg.FattrOffline         // FATTR4_OFFLINE
+	TimeDelegAccess   nfs42deleg.FattrTimeDelegAccess // FATTR4_TIME_DELEG_ACCESS
+	TimeDelegModify   nfs42deleg.FattrTimeDelegModify // FATTR4_TIME_DELEG_MODIFY
+	OpenArguments     nfs42deleg.FattrOpenArguments   // FATTR4_OPEN_ARGUMENTS
+}
 
 // String returns the XDR name of v, such as NFS4_OK. Without a name, it is nfsstat4(NUMBER).
 func (v Status) String() string {
@@ -8831,4 +8924,209 @@ func DDPBindings() []xdr.Binding {
 			Version:   4,
 		},
 	}
+}
+
+// AttributesMask returns a bitmap of attributes by their numbers.
+func AttributesMask(numbers ...uint32) nfs42.Bitmap { return codec.Numbers[nfs42.Bitmap](numbers) }
+
+// Has reports whether attribute n is there.
+func (v *Attributes) Has(n uint32) bool { return codec.HasNumber(v.Mask, n) }
+
+// AttributeXDR returns a pointer to the field of attribute n, or nil if n is not known.
+func (v *Attributes) AttributeXDR(n uint32) codec.Attribute {
+	switch n {
+	case nfs42.AttrSupportedAttrs:
+		return &v.SupportedAttrs
+	case nfs42.AttrType:
+		return &v.Type
+	case nfs42.AttrFHExpireType:
+		return &v.FHExpireType
+	case nfs42.AttrChange:
+		return &v.Change
+	case nfs42.AttrSize:
+		return &v.Size
+	case nfs42.AttrLinkSupport:
+		return &v.LinkSupport
+	case nfs42.AttrSymlinkSupport:
+		return &v.SymlinkSupport
+	case nfs42.AttrNamedAttr:
+		return &v.NamedAttr
+	case nfs42.AttrFSID:
+		return &v.FSID
+	case nfs42.AttrUniqueHandles:
+		return &v.UniqueHandles
+	case nfs42.AttrLeaseTime:
+		return &v.LeaseTime
+	case nfs42.AttrRdAttrError:
+		return &v.RdAttrError
+	case nfs42.AttrACL:
+		return &v.ACL
+	case nfs42.AttrACLSupport:
+		return &v.ACLSupport
+	case nfs42.AttrArchive:
+		return &v.Archive
+	case nfs42.AttrCanSetTime:
+		return &v.CanSetTime
+	case nfs42.AttrCaseInsensitive:
+		return &v.CaseInsensitive
+	case nfs42.AttrCasePreserving:
+		return &v.CasePreserving
+	case nfs42.AttrChownRestricted:
+		return &v.ChownRestricted
+	case nfs42.AttrFileHandle:
+		return &v.FileHandle
+	case nfs42.AttrFileID:
+		return &v.FileID
+	case nfs42.AttrFilesAvail:
+		return &v.FilesAvail
+	case nfs42.AttrFilesFree:
+		return &v.FilesFree
+	case nfs42.AttrFilesTotal:
+		return &v.FilesTotal
+	case nfs42.AttrFSLocations:
+		return &v.FSLocations
+	case nfs42.AttrHidden:
+		return &v.Hidden
+	case nfs42.AttrHomogeneous:
+		return &v.Homogeneous
+	case nfs42.AttrMaxFileSize:
+		return &v.MaxFileSize
+	case nfs42.AttrMaxLink:
+		return &v.MaxLink
+	case nfs42.AttrMaxName:
+		return &v.MaxName
+	case nfs42.AttrMaxRead:
+		return &v.MaxRead
+	case nfs42.AttrMaxWrite:
+		return &v.MaxWrite
+	case nfs42.AttrMimeType:
+		return &v.MimeType
+	case nfs42.AttrMode:
+		return &v.Mode
+	case nfs42.AttrNoTrunc:
+		return &v.NoTrunc
+	case nfs42.AttrNumLinks:
+		return &v.NumLinks
+	case nfs42.AttrOwner:
+		return &v.Owner
+	case nfs42.AttrOwnerGroup:
+		return &v.OwnerGroup
+	case nfs42.AttrQuotaAvailHard:
+		return &v.QuotaAvailHard
+	case nfs42.AttrQuotaAvailSoft:
+		return &v.QuotaAvailSoft
+	case nfs42.AttrQuotaUsed:
+		return &v.QuotaUsed
+	case nfs42.AttrRawDev:
+		return &v.RawDev
+	case nfs42.AttrSpaceAvail:
+		return &v.SpaceAvail
+	case nfs42.AttrSpaceFree:
+		return &v.SpaceFree
+	case nfs42.AttrSpaceTotal:
+		return &v.SpaceTotal
+	case nfs42.AttrSpaceUsed:
+		return &v.SpaceUsed
+	case nfs42.AttrSystem:
+		return &v.System
+	case nfs42.AttrTimeAccess:
+		return &v.TimeAccess
+	case nfs42.AttrTimeAccessSet:
+		return &v.TimeAccessSet
+	case nfs42.AttrTimeBackup:
+		return &v.TimeBackup
+	case nfs42.AttrTimeCreate:
+		return &v.TimeCreate
+	case nfs42.AttrTimeDelta:
+		return &v.TimeDelta
+	case nfs42.AttrTimeMetadata:
+		return &v.TimeMetadata
+	case nfs42.AttrTimeModify:
+		return &v.TimeModify
+	case nfs42.AttrTimeModifySet:
+		return &v.TimeModifySet
+	case nfs42.AttrMountedOnFileID:
+		return &v.MountedOnFileID
+	case nfs42.AttrDirNotifDelay:
+		return &v.DirNotifDelay
+	case nfs42.AttrDirentNotifDelay:
+		return &v.DirentNotifDelay
+	case nfs42.AttrDACL:
+		return &v.DACL
+	case nfs42.AttrSACL:
+		return &v.SACL
+	case nfs42.AttrChangePolicy:
+		return &v.ChangePolicy
+	case nfs42.AttrFSStatus:
+		return &v.FSStatus
+	case nfs42.AttrFSLayoutTypes:
+		return &v.FSLayoutTypes
+	case nfs42.AttrLayoutHint:
+		return &v.LayoutHint
+	case nfs42.AttrLayoutTypes:
+		return &v.LayoutTypes
+	case nfs42.AttrLayoutBlkSize:
+		return &v.LayoutBlkSize
+	case nfs42.AttrLayoutAlignment:
+		return &v.LayoutAlignment
+	case nfs42.AttrFSLocationsInfo:
+		return &v.FSLocationsInfo
+	case nfs42.AttrMDSThreshold:
+		return &v.MDSThreshold
+	case nfs42.AttrRetentionGet:
+		return &v.RetentionGet
+	case nfs42.AttrRetentionSet:
+		return &v.RetentionSet
+	case nfs42.AttrRetentevtGet:
+		return &v.RetentevtGet
+	case nfs42.AttrRetentevtSet:
+		return &v.RetentevtSet
+	case nfs42.AttrRetentionHold:
+		return &v.RetentionHold
+	case nfs42.AttrModeSetMasked:
+		return &v.ModeSetMasked
+	case nfs42.AttrSuppAttrExclCreat:
+		return &v.SuppAttrExclCreat
+	case nfs42.AttrFSCharsetCap:
+		return &v.FSCharsetCap
+	case nfs42.AttrCloneBlkSize:
+		return &v.CloneBlkSize
+	case nfs42.AttrSpaceFreed:
+		return &v.SpaceFreed
+	case nfs42.AttrChangeAttrType:
+		return &v.ChangeAttrType
+	case nfs42.AttrSecLabel:
+		return &v.SecLabel
+	case nfs42xattr.AttrXattrSupport:
+		return &v.XattrSupport
+	case nfs42deleg.AttrOffline:
+		return &v.Offline
+	case nfs42deleg.AttrTimeDelegAccess:
+		return &v.TimeDelegAccess
+	case nfs42deleg.AttrTimeDelegModify:
+		return &v.TimeDelegModify
+	case nfs42deleg.AttrOpenArguments:
+		return &v.OpenArguments
+	}
+	return nil
+}
+
+// Encode sets f to the attributes in Mask, in ascending order. It uses the memory of f, and f gets
+// Mask itself. A number that is not known is an error.
+func (v *Attributes) Encode(f *nfs42.Fattr) (err error) {
+	f.AttrMask = v.Mask
+	f.AttrVals, err = codec.PutAttributes(f.AttrVals[:0], v, v.Mask, "nfs42ext.Attributes:")
+	return err
+}
+
+// Decode sets v to the attributes of f, with Decoder d, which it resets. The options of d bound the
+// memory, and say whether opaque data are copied. If d is nil, a new Decoder has the defaults. A number
+// that is not known, bytes that are missing, and bytes after the last attribute are errors, and Mask
+// is empty then.
+func (v *Attributes) Decode(d *xdr.Decoder, f *nfs42.Fattr) (err error) {
+	if d == nil {
+		d = new(xdr.Decoder)
+	}
+	v.Mask, err = codec.GetAttributes(d, f.AttrVals, v, v.Mask, f.AttrMask, "nfs42ext.Attributes:")
+	return err
 }

@@ -97,7 +97,7 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 func (g *gen) begin() []diag.Diagnostic {
 	g.pkg.Names.AddImports(g.unit)
 	diags := append(g.pkg.Names.Add(g.unit.Decls, g.bind, true), plan.TooLarge(g.unit)...)
-	return slices.Concat(diags, codeTypes(g.bind), g.importsWithoutViews())
+	return slices.Concat(diags, codeTypes(g.bind), attributeTypes(g.bind), g.importsWithoutViews())
 }
 
 // newGen returns the state of a new run.
@@ -156,6 +156,7 @@ func (g *gen) write(o Options) []*gofile.Assembly {
 	g.helpers.Borrow(g.f)
 	g.bindings()
 	g.extension()
+	g.attributes()
 	g.next()
 	made := []*gofile.Assembly{g.codecs}
 	if g.wantViews {
