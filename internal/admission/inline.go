@@ -15,6 +15,9 @@ import (
 //	                  └─HandOver, or a look──> replaced ──End──> false: another goroutine reads
 //
 // A timer looks once a second, as long as handlers run now and then. So a handler costs no timer.
+// One that runs when it looks is looked at ten more times within the next second, or later: looks
+// are the clock for it. So a process that gets no processor for a time, in which the handler does
+// not run either, has one look for all of it, and blames no procedure.
 // Begin and Turn belong to the goroutine that reads. Begin's result belongs to the handler. The
 // zero Inline needs Blockers and Warn.
 type Inline struct {
@@ -38,6 +41,7 @@ type Inline struct {
 	mu        sync.Mutex
 	timer     *time.Timer // nil before the first handler
 	seen      uint64      // state at the last look
+	looks     int         // further ones at seen
 	forgotten bool        // Forget was called
 }
 
@@ -50,8 +54,12 @@ const (
 	stateBits     = 2
 )
 
-// inlineLook is the time between two looks. A handler that runs during two of them blocks.
-const inlineLook = time.Second
+// inlineLook is the time between two looks. A handler that runs during one of them, and during
+// blockLooks more with a tenth of that time in between, blocks.
+const (
+	inlineLook = time.Second
+	blockLooks = 10
+)
 
 // inRow is the number of handlers that a connection runs before others are read.
 const inRow = 64
@@ -64,7 +72,7 @@ func (i *Inline) Begin(program, version, procedure uint32) Run {
 	i.version.Store(version)
 	i.state.Store(uint64(run)<<stateBits | stateRuns)
 	if !i.watched.Load() && i.watched.CompareAndSwap(false, true) {
-		i.watch()
+		i.watch(inlineLook)
 	}
 	return run
 }
@@ -96,15 +104,15 @@ func (i *Inline) Turn() bool {
 }
 
 // watch starts the timer.
-func (i *Inline) watch() {
+func (i *Inline) watch(next time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	switch {
 	case i.forgotten:
 	case i.timer == nil:
-		i.timer = time.AfterFunc(inlineLook, i.look)
+		i.timer = time.AfterFunc(next, i.look)
 	default:
-		i.timer.Reset(inlineLook)
+		i.timer.Reset(next)
 	}
 }
 
@@ -114,10 +122,16 @@ func (i *Inline) look() {
 	i.watched.Store(false)
 	now := i.state.Load()
 	i.mu.Lock()
-	before := i.seen
-	i.seen = now
+	again := now != i.seen
+	if i.looks++; again {
+		i.seen, i.looks = now, 0
+	}
+	blocks := i.looks == blockLooks
 	i.mu.Unlock()
-	again := now != before
+	next := inlineLook
+	if now&stateRuns != 0 {
+		again, next = !blocks, inlineLook/blockLooks
+	}
 	if !again && now&stateRuns != 0 {
 		number := i.number.Load()
 		program, version, procedure := uint32(number>>32), i.version.Load(), uint32(number)
@@ -129,7 +143,7 @@ func (i *Inline) look() {
 		}
 	}
 	if again && i.watched.CompareAndSwap(false, true) {
-		i.watch()
+		i.watch(next)
 	}
 }
 

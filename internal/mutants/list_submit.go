@@ -12,7 +12,10 @@ var (
 // inlineMutants are in procedures that run where their Calls were read.
 var inlineMutants = []mutant{
 	{"a handler that runs is not looked at", "internal/admission/inline.go", "if !i.watched.Load() && i.watched", "if false && i.watched", inlineTests},
-	{"one look is enough to block", "internal/admission/inline.go", "	again := now != before\n", "	again := now != before && now&stateRuns == 0\n", inlineTests},
+	{"one look is enough to block", "internal/admission/inline.go", "	blocks := i.looks == blockLooks\n", "	blocks := i.looks == 0\n", inlineTests},
+	{"the time in which the process has stopped counts", "internal/admission/inline.go", "		again, next = !blocks, inlineLook/blockLooks\n", "		again, next = i.looks == 0, inlineLook\n", inlineTests},
+	{"looks at an earlier handler count", "internal/admission/inline.go", "		i.seen, i.looks = now, 0\n", "		i.seen = now\n", inlineTests},
+	{"a procedure that blocks is looked at seldom", "internal/admission/inline.go", "inlineLook/blockLooks\n", "inlineLook\n", inlineTests},
 	{"a handler that rests blocks", "internal/admission/inline.go", "if !again && now&stateRuns != 0 {", "if !again && now != 0 {", inlineTests},
 	{"a procedure blocks again and again", "internal/admission/inline.go", "	b.found[p] = true\n", "", inlineTests},
 	{"no procedure is known to block", "internal/admission/inline.go", "	b.some.Store(true)\n", "", inlineTests},
