@@ -35,7 +35,13 @@ func newMarked(bound int) *marked { return &marked{bound, make(chan *coming, 100
 
 func (*marked) NonBlocking(_, _, proc uint32) bool { return proc > 9 }
 
-func (m *marked) ReplyBound(_, _, _ uint32) int { return m.bound }
+// ReplyBound returns a bound that is low for procedure 12.
+func (m *marked) ReplyBound(_, _, proc uint32) int {
+	if proc == 12 {
+		return min(m.bound, 100)
+	}
+	return m.bound
+}
 
 func (m *marked) ServeRPC(r *rdmaio.Request) {
 	_, _, proc, _ := oncrpc.Procedure(r.Message)
@@ -195,6 +201,88 @@ func TestMarkedProcedureThatWaitsForMemory(t *testing.T) {
 		if n := s.Stats().Memory; n != 0 {
 			t.Errorf("%d bytes are taken in the end", n)
 		}
+		_ = s.Close()
+	})
+}
+
+// While a marked procedure waits for memory for its reply, the next one runs if it needs little.
+func TestRowDoesNotWaitForTheMemoryOfOne(t *testing.T) {
+	const part = 16<<20 + 64<<10
+	synctest.Test(t, func(t *testing.T) {
+		w, m := rdmaiotest.New(t), newMarked(5<<20)
+		s := w.Serve(m, &rdmaio.Config{MaxMemory: 6 * part})
+		all := []*callers{dialled(w)}
+		for range 8 { // the bounds of the first use up the memory
+			c := dialled(w)
+			c.start(2)
+			all = append(all, c)
+		}
+		m.expect(t, "with a bound of 5 MiB", 4)
+		all[0].start(11)
+		m.expect(t, "a marked one without memory", 4)
+		all[0].start(12)
+		m.expect(t, "a marked one with a low bound", 5)
+		for range 8 + 2 {
+			synctest.Wait()
+			(<-m.come).finish()
+		}
+		for _, c := range all {
+			c.Wait()
+			_ = c.conn.Close()
+		}
+		_ = s.Close()
+	})
+}
+
+// One goroutine runs the row. One whose handler has blocked does not return to it: another one has
+// taken its place.
+func TestOneGoroutineRunsTheRow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, m := rdmaiotest.New(t), newMarked(100)
+		s := w.Serve(m, nil)
+		c := dialled(w)
+		for _, proc := range []uint32{11, 12, 13, 14} {
+			c.start(proc)
+		}
+		blocks := <-m.come
+		time.Sleep(2100 * time.Millisecond)
+		m.expect(t, "the first blocks", 1)
+		blocks.finish()
+		m.expect(t, "it is over", 1)
+		for left := range 3 {
+			next := <-m.come
+			if next.proc != uint32(12+left) {
+				t.Errorf("procedure %d runs in place of %d", next.proc, 12+left)
+			}
+			next.finish()
+			m.expect(t, "the next is over", min(1, 2-left))
+		}
+		c.Wait()
+		_, _ = c.conn.Close(), s.Close()
+	})
+}
+
+// Marked procedures that wait for an earlier one do not run when their connection is lost.
+func TestRowIsDroppedWithItsConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, m := rdmaiotest.New(t), newMarked(100)
+		s := w.Serve(m, nil)
+		c := dialled(w)
+		for range 3 {
+			c.start(11)
+		}
+		first := <-m.come
+		closed := make(chan struct{})
+		go func() { defer close(closed); _ = c.conn.Close() }()
+		synctest.Wait()
+		first.finish()
+		m.expect(t, "after the connection", 0)
+		for len(m.come) > 0 {
+			(<-m.come).finish()
+			synctest.Wait()
+		}
+		<-closed
+		c.Wait()
 		_ = s.Close()
 	})
 }
