@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/gen/nfs3/nfs3rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
 // Config configures New and Dial. A nil *Config has the default in every field.
@@ -87,6 +88,7 @@ type Client struct {
 	rsize, wsize, dirs int         // bytes of a READ, a WRITE and a READDIRPLUS
 	noCommit           atomic.Bool // the server lacks COMMIT
 	noPlus             atomic.Bool // the server lacks READDIRPLUS
+	replies            replies
 	close              func() error
 }
 
@@ -102,6 +104,10 @@ func New(ctx context.Context, over oncrpc.Carrier, root nfs3.Handle, cfg *Config
 		return nil, err
 	}
 	c := &Client{cfg: full, nfs: nfs3rpc.NewClient(over, &rpc.ClientConfig{Cred: cred}), root: root, close: func() error { return nil }}
+	switch over.(type) {
+	case *tcp.Client, *tcp.Conn:
+		c.replies.use = true
+	}
 	var info nfs3.FSInfoRes
 	if err := c.do(ctx, "FSINFO", ".", &info.Status, func() error {
 		return c.nfs.FSInfoInto(ctx, &nfs3.FSInfoArgs{FSRoot: root}, &info, nil)

@@ -6,10 +6,15 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
+
+// readHead is the largest size of a READ's reply without the data: RPC header, status, attributes,
+// count, eof, length and padding.
+const readHead = rpc.ReplyHead + 4 + 4 + nfs3.AttrFixedSize + 4 + 4 + 4 + 3
 
 // ReadAt reads len(p) bytes from an offset, with several READs in flight. The server places them in
 // p by RDMA. The error is io.EOF if the file ends before.
@@ -104,12 +109,14 @@ func (f *File) CopyTo(w io.Writer, off, n int64) (done int64, err error) {
 // fill reads len(p) bytes in as many calls as it takes. The error is io.EOF if the file ends
 // before.
 func (f *File) fill(ctx context.Context, p []byte, off int64) (n int, err error) {
+	reply := f.c.replies.get(len(p))
+	defer f.c.replies.put(reply)
 	for n < len(p) {
 		var res nfs3.ReadRes
 		rest := p[n:]
 		args := nfs3.ReadArgs{File: f.handle, Offset: nfs3.Offset(off) + nfs3.Offset(n), Count: nfs3.Count(len(rest))}
 		if err := f.c.do(ctx, "READ", f.name, &res.Status, func() error {
-			return f.c.nfs.ReadInto(ctx, &args, &res, &rpc.Options{Results: [][]byte{rest}})
+			return f.c.nfs.ReadInto(ctx, &args, &res, &rpc.Options{Results: [][]byte{rest}, ReplyBuf: reply})
 		}); err != nil {
 			return n, err
 		}
@@ -144,4 +151,29 @@ func (f *File) inRange(op string, off, n int64) error {
 		return fmt.Errorf("%s %q: found offset %d and %d bytes, expected a range from 0 to 2^63-1", op, f.name, off, n)
 	}
 	return nil
+}
+
+// replies has memory for the replies of READs, for a carrier that does not place data in Results:
+// without it each reply would take fresh memory, and the garbage collector more time than the copy.
+type replies struct {
+	use  bool
+	pool sync.Pool // of *[]byte
+}
+
+// get returns memory for a reply with n bytes of data, or nil if the carrier needs none.
+func (r *replies) get(n int) []byte {
+	if !r.use {
+		return nil
+	}
+	if b, ok := r.pool.Get().(*[]byte); ok && len(*b) >= n+readHead {
+		return *b
+	}
+	return make([]byte, n+readHead)
+}
+
+// put takes the memory back.
+func (r *replies) put(b []byte) {
+	if b != nil {
+		r.pool.Put(&b)
+	}
 }

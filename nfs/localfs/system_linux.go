@@ -80,8 +80,14 @@ func readDir(dir *os.File, cookie uint64, f func(name string, ino, next uint64) 
 	if _, err := syscall.Seek(fd, int64(cookie), 0); err != nil {
 		return false, vfs.ErrBadCookie
 	}
-	buf := make([]byte, 16<<10)
-	for {
+	// A client may take 40 entries, or a thousand: the first read brings few, and each further one
+	// twice as many.
+	const first, most = 2 << 10, 32 << 10
+	var buf []byte
+	for size := first; ; size = min(2*size, most) {
+		if len(buf) < size {
+			buf = make([]byte, size)
+		}
 		n, err := syscall.ReadDirent(fd, buf)
 		switch {
 		case err == syscall.EINTR:
