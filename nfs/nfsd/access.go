@@ -41,19 +41,18 @@ func newUsers(cfg *Config, info vfs.Info) users {
 // caller returns the user of a call. AUTH_SYS proves nothing: the client's word is taken, except
 // for root. The error, for a malformed credential, refuses the call.
 func (u *users) caller(r *rpc.Request) (*caller, error) {
-	anonymous := &caller{uid: u.anonUID, gid: u.anonGID}
 	if u.single || r.Cred().Flavor == oncrpc.AuthNone {
-		return anonymous, nil
+		return &caller{uid: u.anonUID, gid: u.anonGID}, nil
 	}
 	user, err := r.AuthSys()
-	switch {
-	case err != nil:
+	if err != nil {
 		return nil, err
-	case user.UID == 0 && !u.allowRoot:
-		return anonymous, nil
 	}
-	c := &caller{uid: user.UID, gid: user.GID, gids: user.GIDs, root: user.UID == 0}
-	if !u.allowRoot { // the group root is mapped, too
+	c := &caller{uid: user.UID, gid: user.GID, gids: user.GIDs, root: user.UID == 0 && u.allowRoot}
+	if !u.allowRoot { // only the user and the group root are mapped: root keeps its other groups
+		if c.uid == 0 {
+			c.uid = u.anonUID
+		}
 		if c.gid == 0 {
 			c.gid = u.anonGID
 		}
@@ -68,8 +67,11 @@ func (c *caller) in(gid nfs3.GID) bool {
 	return uint32(gid) == c.gid || slices.Contains(c.gids, uint32(gid))
 }
 
-// The rights of a mode.
-const mayRead, mayWrite, mayExecute nfs3.Mode = 4, 2, 1
+// The rights of a mode. Whoever adds or removes names of a directory has to search it, too.
+const (
+	mayRead, mayWrite, mayExecute nfs3.Mode = 4, 2, 1
+	mayChange                               = mayWrite | mayExecute
+)
 
 // rights returns the rights that the mode bits give a caller. Root may execute a file if anyone
 // may.
@@ -104,9 +106,6 @@ func (c *caller) needData(a *nfs3.Attr, right nfs3.Mode) error {
 	}
 	return c.need(a, right)
 }
-
-// mayChange returns an error if a caller may not add or remove names of a directory.
-func (c *caller) mayChange(dir *nfs3.Attr) error { return c.need(dir, mayWrite|mayExecute) }
 
 // mayRemove returns an error if a caller that may change a directory may not remove the name of an
 // object from it.
@@ -178,7 +177,7 @@ func (c *caller) clearSetID(f vfs.File, a *nfs3.Attr) error {
 func (c *caller) access(a *nfs3.Attr, readOnly bool) uint32 {
 	modify, execute, change := uint32(nfs3.AccessModify|nfs3.AccessExtend), uint32(nfs3.AccessExecute), mayWrite
 	if a.Type == nfs3.FileTypeDir {
-		modify, execute, change = modify|nfs3.AccessDelete, nfs3.AccessLookup, mayWrite|mayExecute
+		modify, execute, change = modify|nfs3.AccessDelete, nfs3.AccessLookup, mayChange
 	}
 	var granted uint32
 	if c.need(a, mayRead) == nil {

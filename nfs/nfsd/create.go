@@ -8,12 +8,19 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// Create implements nfs3rpc.Server.
+// Create implements nfs3rpc.Server. A file that exists is opened, as by open(2): that changes no
+// name, so the caller need not have the right to.
 func (s *Server) Create(r *rpc.Request, args *nfs3.CreateArgs, res *nfs3.CreateRes) error {
 	var m made
-	wcc, err, refused := s.change(r, &args.Where, func(c *caller, dir object, name string) error {
+	wcc, err, refused := s.change(r, &args.Where, mayExecute, func(c *caller, dir object, name string) error {
 		if dots(name) {
 			return failed(nfs3.StatusExist)
+		}
+		if err := c.need(&dir.attr, mayChange); err != nil {
+			if _, missing := dir.child(name); missing != nil {
+				return err
+			}
+			return s.createExisting(c, dir, name, &args.How, &m)
 		}
 		o, err := found(dir.node.Create(name, vfs.New{Mode: 0o600}))
 		if status(err) == nfs3.StatusExist {

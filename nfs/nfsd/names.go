@@ -60,9 +60,10 @@ func (s *Server) lockNames() (unlock func()) {
 	return s.tree.Unlock
 }
 
-// change calls f to change the names of a directory. It checks the name and the rights before, and
-// returns the attributes of the directory before and after, with no other change between them.
-func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, f func(c *caller, dir object, name string) error) (wcc nfs3.WccData, err, refused error) {
+// change calls f to change the names of a directory. It checks the name and the rights to the
+// directory before, and returns the attributes of the directory before and after, with no other
+// change between them.
+func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, needed nfs3.Mode, f func(c *caller, dir object, name string) error) (wcc nfs3.WccData, err, refused error) {
 	c, refused := s.users.caller(r)
 	if refused != nil {
 		return wcc, nil, refused
@@ -80,7 +81,7 @@ func (s *Server) change(r *rpc.Request, where *nfs3.DirOpArgs, f func(c *caller,
 		if err := checkName(string(where.Name)); err != nil {
 			return err
 		}
-		if err := c.mayChange(&dir.attr); err != nil {
+		if err := c.need(&dir.attr, needed); err != nil {
 			return err
 		}
 		if err := s.stored.willChange(c, dir); err != nil {
@@ -97,7 +98,7 @@ type made = nfs3.CreateResOK
 
 // make makes the object that f describes, and gives it attributes. mode is the default mode.
 func (s *Server) make(r *rpc.Request, where *nfs3.DirOpArgs, a *nfs3.SetAttr, mode nfs3.Mode, f func(c *caller) (vfs.New, error)) (m made, code nfs3.Status, refused error) {
-	wcc, err, refused := s.change(r, where, func(c *caller, dir object, name string) error {
+	wcc, err, refused := s.change(r, where, mayChange, func(c *caller, dir object, name string) error {
 		if dots(name) {
 			return failed(nfs3.StatusExist)
 		}
@@ -183,7 +184,7 @@ func (s *Server) MkNod(r *rpc.Request, args *nfs3.MkNodArgs, res *nfs3.MkNodRes)
 
 // Remove implements nfs3rpc.Server.
 func (s *Server) Remove(r *rpc.Request, args *nfs3.RemoveArgs, res *nfs3.RemoveRes) error {
-	wcc, err, refused := s.change(r, &args.Object, func(c *caller, dir object, name string) error {
+	wcc, err, refused := s.change(r, &args.Object, mayChange, func(c *caller, dir object, name string) error {
 		if dots(name) {
 			return failed(nfs3.StatusIsdir)
 		}
@@ -195,7 +196,7 @@ func (s *Server) Remove(r *rpc.Request, args *nfs3.RemoveArgs, res *nfs3.RemoveR
 
 // RmDir implements nfs3rpc.Server.
 func (s *Server) RmDir(r *rpc.Request, args *nfs3.RmDirArgs, res *nfs3.RmDirRes) error {
-	wcc, err, refused := s.change(r, &args.Object, func(c *caller, dir object, name string) error {
+	wcc, err, refused := s.change(r, &args.Object, mayChange, func(c *caller, dir object, name string) error {
 		switch name { // RFC 1813 §3.3.13
 		case ".":
 			return failed(nfs3.StatusInval)
@@ -265,7 +266,7 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 	// This is before the names are looked up, because without search permission the caller must not
 	// learn whether a name exists.
 	for _, dir := range []object{from, to} {
-		if err := c.mayChange(&dir.attr); err != nil {
+		if err := c.need(&dir.attr, mayChange); err != nil {
 			return err
 		}
 	}
@@ -304,7 +305,7 @@ func (s *Server) rename(c *caller, args *nfs3.RenameArgs, ok *nfs3.RenameResOK) 
 
 // Link implements nfs3rpc.Server.
 func (s *Server) Link(r *rpc.Request, args *nfs3.LinkArgs, res *nfs3.LinkRes) error {
-	wcc, err, refused := s.change(r, &args.Link, func(c *caller, dir object, name string) error {
+	wcc, err, refused := s.change(r, &args.Link, mayChange, func(c *caller, dir object, name string) error {
 		o, err := s.tree.object(&args.File)
 		switch {
 		case err != nil:

@@ -124,8 +124,15 @@ var operations = []operation{
 		_, code := s.create(s.t, s.dir, "new")
 		return code
 	}},
-	{"CREATE of a file that exists", 3, changes, func(s scene) nfs3.Status {
+	{"CREATE of a file that exists", 1, nfs3.AccessLookup, func(s scene) nfs3.Status {
 		res, err := s.Create(s.t.Context(), &nfs3.CreateArgs{Where: s.at(s.dir, "f")})
+		check(s.t, err)
+		return res.Status
+	}},
+	{"CREATE that empties a file", 1, nfs3.AccessLookup, func(s scene) nfs3.Status {
+		res, err := s.Create(s.t.Context(), &nfs3.CreateArgs{Where: s.at(s.dir, "f"), How: nfs3.CreateHow{
+			ObjAttributes: nfs3.SetAttr{Size: nfs3.SetSize{SetIt: true}},
+		}})
 		check(s.t, err)
 		return res.Status
 	}},

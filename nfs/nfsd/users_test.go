@@ -17,7 +17,8 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// User 0 and callers without AUTH_SYS act as the anonymous user by default.
+// User 0 and callers without AUTH_SYS act as the anonymous user by default. User 0 keeps its groups
+// except group 0, as with Linux's server.
 func TestRootSquash(t *testing.T) {
 	needRoot(t)
 	none := oncrpc.OpaqueAuth{}
@@ -30,6 +31,7 @@ func TestRootSquash(t *testing.T) {
 	}{
 		{"root", auth(t, 0, 0, 0), false, 65534, 65534, nfs3.StatusAcces},
 		{"root allowed", auth(t, 0, 0, 0), true, 0, 0, nfs3.StatusOK},
+		{"root of another group", auth(t, 0, 100, 0), false, 65534, 100, nfs3.StatusAcces},
 		{"AUTH_NONE", none, true, 65534, 65534, nfs3.StatusAcces},
 		{"group root", auth(t, 1000, 0, 0), false, 1000, 65534, nfs3.StatusAcces},
 		{"a user", auth(t, 1000, 100), false, 1000, 100, nfs3.StatusAcces},
