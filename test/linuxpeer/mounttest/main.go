@@ -14,6 +14,8 @@
 //	mounttest contend DIR DIR               locks files by two mounts of one directory
 //	mounttest hold DIR                      locks a file until it is killed
 //	mounttest held DIR                      checks that the file is locked
+//	mounttest perms [-modes N] DIR          tries system calls by users with modes, and prints the
+//	                                        errors and what they leave
 package main
 
 import (
@@ -33,7 +35,7 @@ func main() {
 
 func command(args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no command: tree, fsx, sum, list, fill, locks, contend, hold or held")
+		return fmt.Errorf("no command: tree, fsx, sum, list, fill, locks, contend, hold, held or perms")
 	}
 	f := flag.NewFlagSet("mounttest "+args[0], flag.ContinueOnError)
 	size := f.Int64("size", 30<<20, "`bytes` of data")
@@ -44,6 +46,7 @@ func command(args []string, out io.Writer) error {
 	f.IntVar(&fsx.steps, "steps", 1000, "`number` of operations")
 	f.IntVar(&fsx.parts, "parts", 4, "`number` of parts")
 	f.BoolVar(&fsx.safe, "safe", false, "only operations that survive a restart of the server")
+	modes := f.Int("modes", 10, "`number` of modes for perms, at most 10")
 	if err := f.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -74,8 +77,10 @@ func command(args []string, out io.Writer) error {
 		return hold(dir, out)
 	case "held":
 		return isHeld(dir, out)
+	case "perms":
+		return perms(dir, *modes, out)
 	}
-	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill, locks, contend, hold or held", args[0])
+	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill, locks, contend, hold, held or perms", args[0])
 }
 
 func list(dir string, out io.Writer) error {

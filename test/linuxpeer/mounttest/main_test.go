@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,5 +164,39 @@ func TestFSX(t *testing.T) {
 	err := fuzz{seed: 1, steps: 400, parts: 4, forget: forget}.run(dir, &out)
 	if failure := (*fsx.Failure)(nil); !errors.As(err, &failure) {
 		t.Errorf("damaged files: %v", err)
+	}
+}
+
+// Each user meets the errors of the file system, and what a call leaves is printed.
+func TestPerms(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to act as other users")
+	}
+	dir := t.TempDir()
+	for _, d := range []string{filepath.Dir(dir), dir} { // others search it
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out bytes.Buffer
+	if err := perms(dir, 1, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	for _, want := range []string{
+		"0755 unlink by other: 13 d:40777:1000:1000 e:40777:1000:1000 f:100644:1000:1000 l:120777:1000:1000 g:100666:1000:1000",
+		"0755 unlink by owner: 0 d:40777:1000:1000 e:40777:1000:1000 l:120777:1000:1000 g:100666:1000:1000",
+		"0755 chmod by member: 1 d:40777:1000:1000 e:40777:1000:1000 f:100644:1000:1000 l:120777:1000:1000 g:100666:1000:1000",
+		"0755 utimes by owner: 0 d:40777:1000:1000 e:40777:1000:1000 f:100644:1000:1000:old l:120777:1000:1000 g:100666:1000:1000",
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("no line %q", want)
+		}
+	}
+	if n := len(lines) - 1; n != len(actors)*len(probes()) {
+		t.Errorf("%d lines", n)
+	}
+	if os.Geteuid() != 0 {
+		t.Error("the test is not root any more")
 	}
 }

@@ -18,6 +18,7 @@ var repeats = map[string]string{
 	"nfs/64mib-depth32":        "nfs/64mib-depth32-crc",
 	"nfs/recovery-crc":         "nfs/recovery",
 	"nfs-tree/tcp":             "nfs-tree/rdma",
+	"oracle/all":               "oracle/sample",
 	"nfs-client/v3-tcp":        "nfs-client/v3",
 	"nfs-client/v3-crc":        "nfs-client/v3",
 	"nfs-client/v4.1":          "nfs-client/v4.1-crc",
@@ -26,6 +27,9 @@ var repeats = map[string]string{
 	"mount/restart-tcp":        "mount/restart",
 	"mount/copy":               "mount/copy-tcp",
 	"mount/no-options-rpcbind": "mount/no-options",
+	"mount/fio":                "mount/git", // fsx is in the set
+	"mount/stress":             "mount/git",
+	"mount/permissions":        "mount/permissions-sample",
 	"mount/locks-off":          "mount/locks",
 	"mount/locks-restart":      "mount/locks",
 	"rping/client-of-siw-crc":  "rping/client-of-siw",

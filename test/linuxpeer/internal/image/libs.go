@@ -85,13 +85,13 @@ func (t tree) withLibraries(files []string) ([]string, error) {
 			continue
 		}
 		seen[name] = true
-		needed, err := t.needed(name)
+		needed, own, err := t.needed(name)
 		if err != nil {
 			return nil, err
 		}
 		for _, lib := range needed {
 			found := ""
-			for _, dir := range []string{"usr/lib/x86_64-linux-gnu", "usr/lib64"} {
+			for _, dir := range append(own, "usr/lib/x86_64-linux-gnu", "usr/lib64") {
 				if _, err := t.resolve(dir + "/" + lib); err == nil {
 					found = dir + "/" + lib
 					break
@@ -111,26 +111,37 @@ func (t tree) withLibraries(files []string) ([]string, error) {
 	return all, nil
 }
 
-// needed returns the names of the libraries that a program or library is linked with.
-func (t tree) needed(name string) ([]string, error) {
+// needed returns the names of the libraries that a program or library is linked with, and the
+// folders that it names for them (DT_RUNPATH).
+func (t tree) needed(name string) (libs, dirs []string, err error) {
 	real, err := t.resolve(name)
 	if err != nil {
-		return nil, fmt.Errorf("no package of the guest has the file %s: %w", name, err)
+		return nil, nil, fmt.Errorf("no package of the guest has the file %s: %w", name, err)
 	}
 	data, _, err := t.read(real)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if !bytes.HasPrefix(data, []byte(elf.ELFMAG)) { // a text file
-		return nil, nil
+		return nil, nil, nil
 	}
 	f, err := elf.NewFile(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	libs, err := f.ImportedLibraries()
+	if libs, err = f.ImportedLibraries(); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	paths, err := f.DynString(elf.DT_RUNPATH)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
-	return libs, nil
+	for _, path := range paths {
+		for dir := range strings.SplitSeq(path, ":") {
+			if dir, ok := strings.CutPrefix(dir, "/"); ok {
+				dirs = append(dirs, dir)
+			}
+		}
+	}
+	return libs, dirs, nil
 }

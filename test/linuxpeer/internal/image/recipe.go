@@ -78,8 +78,9 @@ func (r Recipe) Key() string {
 
 func packages() []string {
 	return []string{
-		"busybox-static", "ibverbs-providers", "ibverbs-utils", "iproute2", "netbase", "nfs-common",
-		"nfs-kernel-server", "perftest", "rdma-core", "rdmacm-utils", "rpcbind", "strace",
+		"busybox-static", "fio", "git", "ibverbs-providers", "ibverbs-utils", "iproute2", "netbase",
+		"nfs-common", "nfs-kernel-server", "perftest", "rdma-core", "rdmacm-utils", "rpcbind", "sqlite3",
+		"strace", "stress-ng",
 	}
 }
 
@@ -102,6 +103,8 @@ func files() []string {
 		"usr/bin/ib_write_bw", "usr/bin/ib_write_lat",
 		"usr/bin/ibv_devices", "usr/bin/ibv_devinfo", "usr/bin/ibv_rc_pingpong",
 		"usr/bin/rping", "usr/bin/rstream", "usr/bin/strace", "usr/bin/ucmatose",
+		// Programs that use files as people do. Git's other programs are links to the first.
+		"usr/bin/git", "usr/bin/fio", "usr/bin/sqlite3", "usr/bin/stress-ng",
 	}
 }
 
