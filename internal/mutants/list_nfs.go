@@ -9,7 +9,12 @@ var (
 var nfsMutants = []mutant{
 	// Rights of callers.
 	{"group 0 of callers is not mapped", "nfs/nfsd/access.go", "\t\tc.gids = slices.DeleteFunc(c.gids, func(gid uint32) bool { return gid == 0 })", "", nfsdTests},
-	{"root is not mapped", "nfs/nfsd/access.go", "\tcase user.UID == 0 && !u.allowRoot:", "\tcase false:", nfsdTests},
+	{"root is not mapped", "nfs/nfsd/access.go", "\t\t\tc.uid = u.anonUID", "", nfsdTests},
+	{"root that is mapped has root's rights", "nfs/nfsd/access.go", "root: user.UID == 0 && u.allowRoot}", "root: user.UID == 0}", nfsdTests},
+	{"root that is mapped loses its groups", "nfs/nfsd/access.go", "\t\t\tc.uid = u.anonUID", "\t\t\tc.uid, c.gid = u.anonUID, 0", nfsdTests},
+	{"a CREATE of a file that exists changes the directory", "nfs/nfsd/create.go", "s.change(r, &args.Where, mayExecute, func(", "s.change(r, &args.Where, mayChange, func(", nfsdTests},
+	{"a CREATE makes a file where the caller may not", "nfs/nfsd/create.go", "\t\tif err := c.need(&dir.attr, mayChange); err != nil {", "\t\tif err := c.need(&dir.attr, mayExecute); err != nil {", nfsdTests},
+	{"a CREATE that may not make a file has a second try", "nfs/nfsd/create.go", "\t\t\tif _, missing := dir.child(name); missing != nil {", "\t\t\tif _, missing := dir.child(name); missing == nil {", nfsdTests},
 	{"a server that is not root has several users", "nfs/nfsd/access.go", "\tif u.single || r.Cred().Flavor == oncrpc.AuthNone {", "\tif r.Cred().Flavor == oncrpc.AuthNone {", nfsdTests},
 	{"root executes a file that is not executable", "nfs/nfsd/access.go", "\tcase c.root && (a.Type == nfs3.FileTypeDir || a.Mode&0o111 != 0):", "\tcase c.root:", nfsdTests},
 	{"supplementary groups do not count", "nfs/nfsd/access.go", "\treturn uint32(gid) == c.gid || slices.Contains(c.gids, uint32(gid))", "\treturn uint32(gid) == c.gid", nfsdTests},
@@ -17,7 +22,7 @@ var nfsMutants = []mutant{
 	{"the owner does not write a file of mode 0", "nfs/nfsd/access.go", "\tif c.owns(a) || right == mayRead && c.rights(a)&mayExecute != 0 {", "\tif right == mayRead && c.rights(a)&mayExecute != 0 {", nfsdTests},
 	{"a file that may be executed cannot be read", "nfs/nfsd/access.go", "\tif c.owns(a) || right == mayRead && c.rights(a)&mayExecute != 0 {", "\tif c.owns(a) {", nfsdTests},
 	{"a file that may be executed can be written", "nfs/nfsd/access.go", "\tif c.owns(a) || right == mayRead && c.rights(a)&mayExecute != 0 {", "\tif c.owns(a) || c.rights(a)&mayExecute != 0 {", nfsdTests},
-	{"names change without search permission", "nfs/nfsd/access.go", "func (c *caller) mayChange(dir *nfs3.Attr) error { return c.need(dir, mayWrite|mayExecute) }", "func (c *caller) mayChange(dir *nfs3.Attr) error { return c.need(dir, mayWrite) }", nfsdTests},
+	{"names change without search permission", "nfs/nfsd/access.go", "mayChange                               = mayWrite | mayExecute", "mayChange                               = mayWrite", nfsdTests},
 	{"the owner of a sticky directory removes nothing", "nfs/nfsd/access.go", "\tif dir.Mode&sticky != 0 && !c.owns(dir) && !c.owns(a) {", "\tif dir.Mode&sticky != 0 && !c.owns(a) {", nfsdTests},
 	{"the owner of a file in a sticky directory does not remove it", "nfs/nfsd/access.go", "\tif dir.Mode&sticky != 0 && !c.owns(dir) && !c.owns(a) {", "\tif dir.Mode&sticky != 0 && !c.owns(dir) {", nfsdTests},
 	{"any user sets the mode", "nfs/nfsd/access.go", "\tcase (set.Mode.SetIt || exact) && !c.owns(a),", "\tcase exact && !c.owns(a),", nfsdTests},
@@ -112,7 +117,7 @@ var nfsMutants = []mutant{
 	{"any user reads", "nfs/nfsd/files.go", "\t\tif err := c.needData(&o.attr, right); err != nil {\n\t\t\treturn nil, err\n\t\t}", "\t\t_ = right", nfsdTests},
 	{"the guard of SETATTR counts without being asked for", "nfs/nfsd/files.go", "\tcase args.Guard.Check && args.Guard.ObjCtime", "\tcase args.Guard.ObjCtime", nfsdTests},
 	// Attributes, rights and sizes of results.
-	{"the anonymous group is the anonymous user", "nfs/nfsd/access.go", "\tanonymous := &caller{uid: u.anonUID, gid: u.anonGID}", "\tanonymous := &caller{uid: u.anonUID, gid: u.anonUID}", nfsdTests},
+	{"the anonymous group is the anonymous user", "nfs/nfsd/access.go", "\t\treturn &caller{uid: u.anonUID, gid: u.anonGID}, nil", "\t\treturn &caller{uid: u.anonUID, gid: u.anonUID}, nil", nfsdTests},
 	{"root needs a bit to use a directory", "nfs/nfsd/access.go", "\tcase c.root && (a.Type == nfs3.FileTypeDir || a.Mode&0o111 != 0):", "\tcase c.root && (a.Mode&0o111 != 0):", nfsdTests},
 	{"any writer sets the access time", "nfs/nfsd/access.go", "\texact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime", "\texact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime", nfsdTests},
 	{"any writer sets the modification time", "nfs/nfsd/access.go", "\texact := set.Atime.SetIt == nfs3.TimeHowSetToClientTime || set.Mtime.SetIt == nfs3.TimeHowSetToClientTime", "\texact := set.Mtime.SetIt == nfs3.TimeHowSetToClientTime", nfsdTests},

@@ -168,7 +168,7 @@ func TestFSX(t *testing.T) {
 }
 
 // Each user meets the errors of the file system, and what a call leaves is printed.
-func TestPerms(t *testing.T) {
+func TestUsersMeetTheErrorsOfTheFileSystem(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to act as other users")
 	}
