@@ -68,8 +68,8 @@ xdrgen: ## build the compiler as bin/xdrgen
 # A program with the provider ibverbs is linked to the system's C library, which loads rdma-core: it needs glibc, and
 # neither a C compiler nor rdma-core to be built.
 .PHONY: build-ibverbs
-build-ibverbs: ## build bin/rpcrdma with the provider ibverbs for RDMA devices (docs/ibverbs.md); without it the program is static
-	CGO_ENABLED=0 $(GO) build -tags ibverbs -o bin/rpcrdma ./cmd/rpcrdma
+build-ibverbs: ## build bin/rpcrdma, nfs and nfsserve with the provider ibverbs for RDMA devices (docs/ibverbs.md); without it they are static
+	CGO_ENABLED=0 $(GO) build -tags ibverbs -o bin/ ./cmd/rpcrdma ./nfs/cmd/nfs ./nfs/cmd/nfsserve
 
 ##: checks and tests
 

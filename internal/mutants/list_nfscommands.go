@@ -1,6 +1,9 @@
 package main
 
-var nfsCommandTests = []string{"nfs/cmd/nfs"}
+var (
+	nfsCommandTests = []string{"nfs/cmd/nfs"}
+	nfsserveTests   = []string{"nfs/cmd/nfsserve"}
+)
 
 // nfsCommandMutants are in the commands of NFS, and in what the client does for them.
 var nfsCommandMutants = []mutant{
@@ -24,6 +27,11 @@ var nfsCommandMutants = []mutant{
 	{"bytes that were there count for the rate", "nfs/cmd/nfs/progress.go", "\tm.now.name, m.size, m.done = name, size, there\n", "\tm.now.name, m.size, m.done = name, size, there\n\tm.now.copied += there\n", nfsCommandTests},
 	{"a share of totals that may grow", "nfs/cmd/nfs/progress.go", "\tif p.allBytes > 0 && p.complete {", "\tif p.allBytes > 0 {", nfsCommandTests},
 	{"a line of progress has any width", "nfs/cmd/nfs/progress.go", "\t\tif len(name) > room {", "\t\tif false {", nfsCommandTests},
+	{"the advice has the host of all addresses", "nfs/cmd/nfsserve/advice.go", "\tif ip.IsUnspecified() {", "\tif false {", nfsserveTests},
+	{"clients without a port mapper get no ports", "nfs/cmd/nfsserve/advice.go", "\tcase !mapped:", "\tcase false:", nfsserveTests},
+	{"a mount on the server's host asks its own lock manager", "nfs/cmd/nfsserve/advice.go", "\tcase ip.IsLoopback() || o.NoLocks:", "\tcase o.NoLocks:", nfsserveTests},
+	{"an address of version 6 has no brackets", "nfs/cmd/nfsserve/advice.go", "\tif strings.Contains(host, \":\") {", "\tif false {", nfsserveTests},
+	{"a tool without commands completes commands in bash", "internal/cli/completion/completion.go", "t.Commands[0].Name == \"\" }", "false }", nfsserveTests},
 	{"each directory is asked for by READDIRPLUS", "nfs/client/readdir.go", "\t\tl.c.noPlus.Store(true)", "", nfsCommandTests},
 	{"Close leaves the mount at the server", "nfs/client/mount.go", "\t\terr := end()\n\t\tm.unmount()", "\t\terr := end()", []string{"nfs/client"}},
 	{"the time limit of Dial is not a timeout", "nfs/client/dial.go", "func (d *dialTimeout) Unwrap() error { return context.DeadlineExceeded }", "func (d *dialTimeout) Unwrap() error { return nil }", nfsCommandTests},

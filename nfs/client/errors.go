@@ -28,7 +28,7 @@ func (e *StatusError) Error() string {
 var help = map[nfs3.Status]string{
 	nfs3.StatusPerm:        "the server refuses this user: choose another UID, or see the export's options insecure and no_root_squash",
 	nfs3.StatusNoent:       "there is no such file",
-	nfs3.StatusAcces:       "the permissions of the file or of the export refuse this user: choose another UID or GID",
+	nfs3.StatusAcces:       "the permissions refuse this user: choose another UID or GID; for most servers root is a user without rights, unless the export has no_root_squash, or nfsserve -allow-root",
 	nfs3.StatusExist:       "there is such a file already",
 	nfs3.StatusNotdir:      "an element of the path is a file or a symbolic link, and links are not followed",
 	nfs3.StatusIsdir:       "it is a directory",

@@ -1,6 +1,7 @@
 package completion
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -11,7 +12,7 @@ func (t *Tool) bash() string {
 	for _, c := range t.Commands {
 		names = append(names, c.Name)
 	}
-	fmt.Fprintf(&b, "# Completion of %s for bash: source <(%[1]s completion bash)\n", t.Name)
+	fmt.Fprintf(&b, "# Completion of %s for bash: source <(%s)\n", t.Name, t.load("bash"))
 	if t.asks() {
 		fmt.Fprintf(&b, `_%s_types() {
     local word files=()
@@ -26,14 +27,19 @@ func (t *Tool) bash() string {
 	fmt.Fprintf(&b, `_%s() {
     local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} words= operands=
     COMPREPLY=()
-    if ((COMP_CWORD == 1)); then
+`, t.Name)
+	if t.single() {
+		b.WriteString("    case - in\n")
+	} else {
+		fmt.Fprintf(&b, `    if ((COMP_CWORD == 1)); then
         COMPREPLY=($(compgen -W '%s' -- "$cur"))
         return
     fi
     case ${COMP_WORDS[1]} in
-`, t.Name, strings.Join(names, " "))
+`, strings.Join(names, " "))
+	}
 	for _, c := range t.Commands {
-		fmt.Fprintf(&b, "    %s)\n", c.Name)
+		fmt.Fprintf(&b, "    %s)\n", cmp.Or(c.Name, "*"))
 		if values := t.bashValues(c.Flags); values != "" {
 			fmt.Fprintf(&b, "        case $prev in\n%s        esac\n", values)
 		}

@@ -4,6 +4,7 @@
 package completion
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"sort"
@@ -22,9 +23,12 @@ type Tool struct {
 	Name     string
 	Suffix   string // of the tool's own files; may be empty
 	Commands []Command
+	// Load is the command line that prints a script, without the shell. If empty, the default is
+	// "NAME completion".
+	Load string
 }
 
-// Command describes a command to a script.
+// Command describes a command to a script. A tool without commands has one with an empty Name.
 type Command struct {
 	Name     string
 	Help     string // one line
@@ -94,6 +98,14 @@ func Commands(app *kong.Application, mainHelp string) []Command {
 // Has reports whether the command has a flag of this Name.
 func (c *Command) Has(name string) bool {
 	return slices.ContainsFunc(c.Flags, func(f Flag) bool { return f.Name == name })
+}
+
+// single reports whether the tool has no commands.
+func (t *Tool) single() bool { return len(t.Commands) == 1 && t.Commands[0].Name == "" }
+
+// load returns the command line that prints the script of a shell.
+func (t *Tool) load(shell string) string {
+	return cmp.Or(t.Load, t.Name+" completion") + " " + shell
 }
 
 // asks reports whether some flag has the kind Asked.

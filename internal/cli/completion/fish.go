@@ -7,7 +7,7 @@ import (
 
 func (t *Tool) fish() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# Completion of %s for fish: %[1]s completion fish > ~/.config/fish/completions/%[1]s.fish\n", t.Name)
+	fmt.Fprintf(&b, "# Completion of %s for fish: %s > ~/.config/fish/completions/%[1]s.fish\n", t.Name, t.load("fish"))
 	if t.Suffix != "" {
 		fmt.Fprintf(&b, `function __%s_files
     set -l files (commandline -ct)*%s (commandline -ct)*/
@@ -27,10 +27,16 @@ end
 	complete := "complete -c " + t.Name
 	b.WriteString(complete + " -f\n")
 	for _, c := range t.Commands {
+		if t.single() {
+			break
+		}
 		fmt.Fprintf(&b, "%s -n __fish_use_subcommand -a %s -d %s\n", complete, c.Name, QuoteFish(c.Help))
 	}
 	for _, c := range t.Commands {
-		on := complete + " -n '__fish_seen_subcommand_from " + c.Name + "'"
+		on := complete
+		if c.Name != "" {
+			on += " -n '__fish_seen_subcommand_from " + c.Name + "'"
+		}
 		for _, f := range c.Flags {
 			kind := "-o"
 			if len(f.Name) == 2 {

@@ -1,13 +1,14 @@
 package completion
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
 
 func (t *Tool) zsh() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "#compdef %s\n# Completion of %[1]s for zsh: %[1]s completion zsh > a folder of $fpath, as _%[1]s\n\n", t.Name)
+	fmt.Fprintf(&b, "#compdef %s\n# Completion of %[1]s for zsh: %s > a folder of $fpath, as _%[1]s\n\n", t.Name, t.load("zsh"))
 	if t.asks() {
 		fmt.Fprintf(&b, `_%s_types() {
     local -a files types
@@ -18,22 +19,25 @@ func (t *Tool) zsh() string {
 }
 `, t.Name, t.Suffix)
 	}
-	fmt.Fprintf(&b, "_%s() {\n    local tool=$words[1]\n    local -a commands\n    commands=(\n", t.Name)
-	for _, c := range t.Commands {
-		fmt.Fprintf(&b, "        %s\n", Quote(c.Name+":"+c.Help))
-	}
-	b.WriteString(`    )
+	fmt.Fprintf(&b, "_%s() {\n    local tool=$words[1] cmd=\n", t.Name)
+	if !t.single() {
+		b.WriteString("    local -a commands\n    commands=(\n")
+		for _, c := range t.Commands {
+			fmt.Fprintf(&b, "        %s\n", Quote(c.Name+":"+c.Help))
+		}
+		b.WriteString(`    )
     if ((CURRENT == 2)); then
         _describe command commands
         return
     fi
-    local cmd=$words[2]
+    cmd=$words[2]
     shift words
     ((CURRENT--))
-    case $cmd in
 `)
+	}
+	b.WriteString("    case $cmd in\n")
 	for _, c := range t.Commands {
-		fmt.Fprintf(&b, "    %s)\n        _arguments", c.Name)
+		fmt.Fprintf(&b, "    %s)\n        _arguments", cmp.Or(c.Name, "*"))
 		for _, f := range c.Flags {
 			b.WriteString(" \\\n            " + Quote("*"+f.Name+t.zshValue(f)))
 		}

@@ -17,10 +17,10 @@ import (
 	"os/signal"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/rpcrdma/rpcrdma/gen/mount3"
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
@@ -38,49 +38,46 @@ type options struct {
 	files                        string // the flag -fs
 	calls, json                  bool
 	locks                        string
+	shell                        string // the flag -completion
 	nfsd.Config
 }
 
 func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // so that the second signal kills the process
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run runs a command line, and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	var o options
-	// RFC 8166 §8.2.2.1: clients set up security over TCP, at the usual port; R311
-	flag.StringVar(&o.tcp, "tcp", "127.0.0.1:2049", "`address` for NFS, MOUNT and locks over TCP,\nand for MOUNT and locks over UDP")
-	flag.StringVar(&o.rdma, "rdma", "127.0.0.1:20049", "`address` for NFS over RDMA;\nempty for none")
-	flag.StringVar(&o.provider, "provider", "iwarp", "verbs `provider`: "+provider.Forms())
-	flag.StringVar(&o.portmap, "portmap", "auto", "`mode` of the port mapper that clients ask:\nown, at port 111 of the -tcp host; system, the rpcbind that runs\nthere; off; auto, the first of these that works")
-	flag.BoolVar(&o.calls, "log", false, "write a line for each call to stderr")
-	flag.BoolVar(&o.json, "json", false, "write the lines of -log as JSON")
-	flag.StringVar(&o.files, "fs", "dir", "`kind` of files to serve: dir, the directory DIR; zip, the zip file\nFILE, read-only; mem, files in memory that end with the server")
-	flag.StringVar(&o.State, "state", "", "`directory` for the key, the table of handles, and the list\nof clients that have locks; default DIR.nfs3")
-	flag.StringVar(&o.Export, "export", "/export", "`path` that clients mount")
-	flag.BoolVar(&o.ReadOnly, "ro", false, "refuse all changes")
-	flag.BoolVar(&o.AllowRoot, "allow-root", false, "let user 0 of clients act as root, if the server runs as root")
-	flag.BoolVar(&o.Async, "async", false, "reply before changes are on the disk")
-	flag.StringVar(&o.locks, "locks", "on", "on, or off to refuse each lock at once (ENOLCK)")
-	flag.DurationVar(&o.LockGrace, "grace", 45*time.Second, "`time` after a restart for which clients reclaim their locks,\nand new ones wait")
-	flag.BoolVar(&o.StrictCookies, "strict-cookies", false, "refuse to continue the listing of a directory that has changed")
-	flag.CommandLine.Init("nfsserve", flag.ContinueOnError)
-	flag.CommandLine.SetOutput(io.Discard)
-	err := flag.CommandLine.Parse(os.Args[1:])
-	if errors.Is(err, flag.ErrHelp) {
-		flag.CommandLine.SetOutput(os.Stderr)
-		usage()
-		os.Exit(0)
+	set := flag.NewFlagSet("nfsserve", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	o.define(set)
+	if _, help := cli.WantsHelp(args); help && len(args) > 0 {
+		fmt.Fprint(stdout, cli.Fold(helpText, cli.Width(stdout)))
+		return 0
 	}
-	if err = spelling.Flag(flag.CommandLine, err); err == nil {
-		err = o.check(flag.Args())
+	err := spelling.Flag(set, set.Parse(args))
+	if err == nil && o.shell != "" {
+		var text string
+		if text, err = script(set, o.shell); err == nil {
+			fmt.Fprint(stdout, text)
+			return 0
+		}
+	} else if err == nil {
+		err = o.check(set.Args())
 	}
 	if err != nil {
-		fmt.Fprintf(os.Stderr, "nfsserve: %v\nnfsserve -h lists the flags\n", err)
-		os.Exit(2)
+		fmt.Fprintf(stderr, "nfsserve: %v\nnfsserve -h lists the flags\n", err)
+		return 2
 	}
-	o.Dir, o.NoLocks = flag.Arg(0), o.locks == "off"
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := serve(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "nfsserve:", err)
-		os.Exit(1)
+	o.Dir, o.NoLocks = set.Arg(0), o.locks == "off"
+	if err := serve(ctx, o, stdout, stderr); err != nil {
+		fmt.Fprintln(stderr, "nfsserve:", err)
+		return 1
 	}
+	return 0
 }
 
 // check checks the values of the flags and the arguments after them.
@@ -102,12 +99,6 @@ func (o *options) check(args []string) error {
 		return fmt.Errorf("found -grace %v, expected a time above zero", o.LockGrace)
 	}
 	return nil
-}
-
-// usage prints how the command is used, and its flags.
-func usage() {
-	fmt.Fprintln(flag.CommandLine.Output(), "usage: nfsserve [flags] DIR\n       nfsserve [flags] -fs zip FILE\n       nfsserve [flags] -fs mem\n\nserves a directory, a zip file or memory by NFS version 3; docs/nfs-server.md has examples\n\nflags:")
-	flag.PrintDefaults()
 }
 
 // serve serves files until ctx is done.
@@ -141,6 +132,7 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
 		return listening("-tcp", o.tcp, failure)
 	}
+	byRDMA := ""
 	line := fmt.Sprintf("serving %s as %s: tcp %s", name, o.Export, byTCP.Addr())
 	if o.rdma != "" {
 		addr, closeRDMA, failure := serveRDMA(ctx, o, handler)
@@ -148,6 +140,7 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 			return failure
 		}
 		defer func() { err = errors.Join(err, closeRDMA()) }()
+		byRDMA = addr
 		line += fmt.Sprintf(", %s %s", o.provider, addr)
 		all = append(all, at(nfs3.Program, nfs3.Version, oncrpc.NetIDRDMA, addr)...)
 	}
@@ -159,7 +152,8 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	if where != "" {
 		line += ", port mapper " + where
 	}
-	fmt.Fprintln(ready, line)
+	// One write, so that a program that reads the first line and closes the pipe does no harm.
+	fmt.Fprint(ready, line+"\n"+o.advice(byTCP.Addr(), byRDMA, where != ""))
 	<-ctx.Done()
 	return nil
 }

@@ -91,13 +91,19 @@ func runPage(t *testing.T, dir string, again bool) {
 			ready := start(t, exec.Command(strings.Fields(line)[0], strings.Fields(line)[1:]...))
 			_, ports, _ := strings.Cut(ready, ": tcp ")
 			byTCP, byRDMA, ok := strings.Cut(ports, ", rdmatcp ")
+			said, advice, _ := strings.Cut(c[1], "\n")
 			if !ok {
 				t.Fatalf("%s printed %q", c[0], ready)
 			}
 			own = append(own, "127.0.0.1:20049", byRDMA, "127.0.0.1:2049", byTCP, "port=2049", "port="+port(byTCP),
 				"-port 20049", "-port "+port(byRDMA), "port 2049", "port "+port(byTCP))
-			if got := strings.NewReplacer(filepath.Join(dir, "served"), "/tmp/served", byTCP, "127.0.0.1:2049", byRDMA, "127.0.0.1:20049").Replace(ready); got != c[1] {
-				t.Errorf("%s printed %q, the page says %q", c[0], got, c[1])
+			if got := strings.NewReplacer(filepath.Join(dir, "served"), "/tmp/served", byTCP, "127.0.0.1:2049", byRDMA, "127.0.0.1:20049").Replace(ready); got != said {
+				t.Errorf("%s printed %q, the page says %q", c[0], got, said)
+			}
+			o := options{provider: "rdmatcp"}
+			o.Export = "/export"
+			if want := strings.TrimSuffix(o.advice("127.0.0.1:2049", "127.0.0.1:20049", false), "\n"); advice != want {
+				t.Errorf("%s prints %q, the page says %q", c[0], want, advice)
 			}
 			continue
 		}

@@ -1,4 +1,4 @@
-// Package provider opens the verbs providers that the NFS examples offer by name.
+// Package provider opens the verbs providers that the commands of NFS offer by name.
 package provider
 
 import (
@@ -47,6 +47,9 @@ func Check(name string) error {
 func find(name string) (p provider, device string, err error) {
 	kind, device, named := strings.Cut(name, "=")
 	p, ok := providers[kind]
+	if !ok && kind == "ibverbs" {
+		return p, "", fmt.Errorf("found -provider %.64q, which would link this program to the system's C library: make build-ibverbs builds bin/nfs and bin/nfsserve with it", name)
+	}
 	if !ok || named && p.form == kind {
 		return p, "", fmt.Errorf("found -provider %.64q, expected %s", name, Forms())
 	}
