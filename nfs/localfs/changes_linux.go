@@ -49,18 +49,24 @@ func (l *FS) openDir(p string) (fd int, done func(), err error) {
 	return int(d.Fd()), func() { _ = d.Close() }, nil
 }
 
-// create makes an object.
-func (l *FS) create(p string, what vfs.New) error {
+// create makes an object. It returns the attributes of a new file, which it has open: others are to
+// be looked up.
+func (l *FS) create(p string, what vfs.New) (st stat, known bool, err error) {
 	perm := uint32(what.Mode.Perm())
-	return l.at("create", p, func(dir int, name string) error {
+	err = l.at("create", p, func(dir int, name string) error {
 		switch what.Mode.Type() {
 		case 0:
 			const flags = os.O_CREATE | os.O_EXCL | os.O_WRONLY | openFlags | syscall.O_CLOEXEC | syscall.O_NOFOLLOW
 			fd, err := syscall.Openat(dir, name, flags|syscall.O_LARGEFILE, perm)
-			if err == nil {
-				err = syscall.Close(fd)
+			if err != nil {
+				return err
 			}
-			return err
+			defer syscall.Close(fd)
+			var sys syscall.Stat_t
+			if syscall.Fstat(fd, &sys) == nil {
+				st, known = statOfSystem(&sys), true
+			}
+			return nil
 		case fs.ModeDir:
 			return syscall.Mkdirat(dir, name, perm)
 		case fs.ModeSymlink:
@@ -68,6 +74,7 @@ func (l *FS) create(p string, what vfs.New) error {
 		}
 		return special(dir, name, what)
 	})
+	return st, known, err
 }
 
 // symlink makes a symbolic link in a directory.

@@ -10,21 +10,22 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
-// create makes an object. Package os makes no named pipes, sockets and devices.
-func (l *FS) create(p string, what vfs.New) error {
+// create makes an object, whose attributes are to be looked up. Package os makes no named pipes,
+// sockets and devices.
+func (l *FS) create(p string, what vfs.New) (st stat, known bool, err error) {
 	switch what.Mode.Type() {
 	case 0:
 		f, err := l.root.OpenFile(p, os.O_CREATE|os.O_EXCL|os.O_WRONLY|openFlags, what.Mode.Perm())
 		if err != nil {
-			return err
+			return st, false, err
 		}
-		return f.Close()
+		return st, false, f.Close()
 	case fs.ModeDir:
-		return l.root.Mkdir(p, what.Mode.Perm())
+		return st, false, l.root.Mkdir(p, what.Mode.Perm())
 	case fs.ModeSymlink:
-		return l.root.Symlink(what.Target, p)
+		return st, false, l.root.Symlink(what.Target, p)
 	}
-	return errors.ErrUnsupported
+	return st, false, errors.ErrUnsupported
 }
 
 // link gives a file one more name.

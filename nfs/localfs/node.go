@@ -171,8 +171,12 @@ func (n *node) Create(name string, what vfs.New) (vfs.Node, vfs.Attr, error) {
 	if err != nil {
 		return nil, vfs.Attr{}, err
 	}
-	if err := n.fs.create(p, what); err != nil {
+	st, known, err := n.fs.create(p, what)
+	switch {
+	case err != nil:
 		return nil, vfs.Attr{}, err
+	case known && st.dev == n.fs.dev:
+		return &node{fs: n.fs, path: p, stat: st, dir: n, name: name}, st.Attr, nil
 	}
 	o, err := n.fs.child(n, name)
 	if err != nil {

@@ -135,8 +135,10 @@ func (u *users) created(c *caller, dir object, o *object, a *nfs3.SetAttr, mode 
 		if dir.attr.Mode&setGID != 0 {
 			gid = uint32(dir.attr.GID)
 		}
-		if err := o.node.SetAttr(vfs.Change{UID: &c.uid, GID: &gid}); err != nil {
-			return err
+		if o.attr.UID != nfs3.UID(c.uid) || o.attr.GID != nfs3.GID(gid) {
+			if err := o.node.SetAttr(vfs.Change{UID: &c.uid, GID: &gid}); err != nil {
+				return err
+			}
 		}
 		o.attr.UID, o.attr.GID = nfs3.UID(c.uid), nfs3.GID(gid)
 	}
