@@ -65,6 +65,7 @@ var parsers = []parser{
 	both("gen/mount3", true, "FuzzMountRes", "FuzzXDR"),
 	{dir: "nfs/nfsd", clients: []string{"FuzzHandle", "FuzzNFS", "FuzzMount", "FuzzNLM"}},
 	{dir: "nfs/client", servers: []string{"FuzzServer"}},
+	{dir: "nfs/client4", servers: []string{"FuzzEntry"}},
 	{dir: "nfs/nfs4", servers: []string{"FuzzResults", "FuzzCallback"}},
 }
 

@@ -21,7 +21,7 @@ func TestEachParserHasTargetsForBothRoles(t *testing.T) {
 	}
 	listed := make(map[string]bool)
 	// Handlers of servers, and a client.
-	oneRole := []string{"runtime/oncrpc/replycache", "nfs/nfsd", "nfs/client", "nfs/nfs4"}
+	oneRole := []string{"runtime/oncrpc/replycache", "nfs/nfsd", "nfs/client", "nfs/client4", "nfs/nfs4"}
 	for _, p := range parsers {
 		listed[p.dir] = true
 		if (len(p.clients) == 0 || len(p.servers) == 0) && (len(p.clients)+len(p.servers) == 0 || !slices.Contains(oneRole, p.dir)) {

@@ -59,6 +59,7 @@ var mutants = slices.Concat(
 	planMutants,
 	amendMutants,
 	attributesMutants,
+	client4Mutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants,

@@ -1,0 +1,154 @@
+package client4
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42ext"
+	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
+)
+
+// encoded returns the attributes on the wire.
+func encoded(t testing.TB, a nfs42ext.Attributes) nfs42.Fattr {
+	t.Helper()
+	var f nfs42.Fattr
+	if err := a.Encode(&f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// A server may return only attributes that the client asked for, whole ones, and the type.
+func TestAttributesBesidesTheWantedOnesAreRefused(t *testing.T) {
+	typed := nfs42ext.Attributes{Mask: nfs42ext.AttributesMask(nfs42.AttrType, nfs42.AttrSize), Type: nfs42.FileTypeDir, Size: 7}
+	whole := encoded(t, typed)
+	i, err := describe("x", &whole)
+	if err != nil || !i.IsDir() || i.Size() != 7 || i.Name() != "x" {
+		t.Fatal(i, err)
+	}
+	long := nfs42.Fattr{AttrMask: whole.AttrMask, AttrVals: append(whole.AttrVals[:12:12], 0, 0, 0, 0)}
+	short := nfs42.Fattr{AttrMask: whole.AttrMask, AttrVals: whole.AttrVals[:8]}
+	hidden := encoded(t, nfs42ext.Attributes{Mask: nfs42ext.AttributesMask(nfs42.AttrType, nfs42.AttrHidden), Type: nfs42.FileTypeReg})
+	label := encoded(t, nfs42ext.Attributes{Mask: nfs42ext.AttributesMask(nfs42.AttrType, nfs42.AttrSecLabel), Type: nfs42.FileTypeReg})
+	none := encoded(t, nfs42ext.Attributes{Mask: nfs42ext.AttributesMask(nfs42.AttrSize)})
+	for name, f := range map[string]nfs42.Fattr{
+		"bytes after the values": long, "values that end early": short, "another attribute": hidden,
+		"an attribute of a further word": label, "no type": none, "an unknown number": {AttrMask: nfs42ext.AttributesMask(81)},
+	} {
+		var broken *nfs4.ProtocolError
+		if _, err := describe("x", &f); !errors.As(err, &broken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestNamesThatLeadElsewhereAreRefused(t *testing.T) {
+	attrs := encoded(t, nfs42ext.Attributes{Mask: nfs42ext.AttributesMask(nfs42.AttrType), Type: nfs42.FileTypeReg})
+	for _, name := range []string{"", ".", "..", "../x", "a/b", "/", "a\x00"} {
+		if _, err := entry(&nfs42.Entry{Cookie: 3, Name: []byte(name), Attrs: attrs}); !errors.Is(err, ErrName) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	if i, err := entry(&nfs42.Entry{Cookie: 3, Name: []byte("..x"), Attrs: attrs}); err != nil || i.Name() != "..x" {
+		t.Error(i, err)
+	}
+}
+
+// Cookies that come back end a listing, wherever the loop begins; reserved ones are refused.
+func TestCookiesThatComeBackEndAListing(t *testing.T) {
+	for before := range 20 {
+		for length := 1; length < 20; length++ {
+			var b brent
+			n := 0
+			for err := error(nil); err == nil; n++ {
+				cookie := n
+				if n >= before {
+					cookie = before + (n-before)%length
+				}
+				if err = b.next(nfs42.Cookie(cookie + 3)); n > 1000 {
+					t.Fatalf("%d cookies, then a loop of %d: not found", before, length)
+				}
+			}
+			if n <= before+length-1 {
+				t.Fatalf("%d cookies, then a loop of %d: found at the entry %d", before, length, n)
+			}
+		}
+	}
+	for c := range nfs42.Cookie(3) {
+		var b brent
+		if b.next(c) == nil {
+			t.Errorf("cookie %d is accepted", c)
+		}
+	}
+	b := brent{n: maxEntries, end: 2 * maxEntries}
+	if err := b.next(5); err == nil || !strings.Contains(err.Error(), "limit of a directory") {
+		t.Error(err)
+	}
+}
+
+// The verifiers since the last COMMIT are all the same, or the data are lost.
+func TestVerifiersThatChange(t *testing.T) {
+	one, other := nfs42.Verifier{1}, nfs42.Verifier{2}
+	var v verifiers
+	for _, tt := range []struct {
+		list []nfs42.Verifier
+		same bool
+	}{
+		{[]nfs42.Verifier{one, one, one}, true},
+		{[]nfs42.Verifier{other, other}, true},
+		{[]nfs42.Verifier{one, other}, false},
+		{[]nfs42.Verifier{one, other, one}, false},
+		{[]nfs42.Verifier{other}, true},
+	} {
+		for _, x := range tt.list {
+			v.add(x)
+		}
+		if got := v.reset(); got != tt.same {
+			t.Errorf("%x: the same is %t", tt.list, got)
+		}
+	}
+}
+
+// All parts are done once, and after an error no part begins.
+func TestPartsOfARange(t *testing.T) {
+	f := &File{c: newClient(nil), ctx: t.Context(), chunk: 10}
+	parts := make(chan [2]int64, 10)
+	if err := f.each(35, func(_ context.Context, at, n int64) error { parts <- [2]int64{at, n}; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	close(parts)
+	sum := int64(0)
+	for p := range parts {
+		if sum += p[1]; p[0]%10 != 0 || p[1] != min(10, 35-p[0]) {
+			t.Errorf("%d bytes at %d", p[1], p[0])
+		}
+	}
+	if sum != 35 {
+		t.Errorf("%d bytes", sum)
+	}
+	failed := errors.New("failed")
+	f.c.cfg.Depth = 1
+	n := 0
+	if err := f.each(1000, func(context.Context, int64, int64) error { n++; return failed }); !errors.Is(err, failed) || n != 1 {
+		t.Errorf("%v after %d parts", err, n)
+	}
+}
+
+// A server's entries are refused or described.
+func FuzzEntry(f *testing.F) {
+	whole := encoded(f, nfs42ext.Attributes{Mask: described(), Type: nfs42.FileTypeReg, Owner: []byte("me"), OwnerGroup: []byte("us")})
+	f.Add([]byte("name"), whole.AttrMask[0], whole.AttrMask[1], []byte(whole.AttrVals))
+	f.Add([]byte("../x"), whole.AttrMask[0], whole.AttrMask[1], []byte(whole.AttrVals))
+	f.Fuzz(func(t *testing.T, name []byte, m0, m1 uint32, values []byte) {
+		i, err := entry(&nfs42.Entry{Name: name, Attrs: nfs42.Fattr{AttrMask: nfs42.Bitmap{m0, m1}, AttrVals: values}})
+		if err != nil {
+			return
+		}
+		if element(i.Name()) != nil || i.Size() < 0 || i.IsDir() != i.Mode().IsDir() {
+			t.Fatalf("%q, %d bytes, mode %v", i.Name(), i.Size(), i.Mode())
+		}
+	})
+}

@@ -1,0 +1,72 @@
+package client4
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42xattr"
+	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
+)
+
+// The size limits of the values and the lists of extended attributes, as Linux has them.
+const (
+	maxXattr     = 64 << 10
+	maxXattrList = 64 << 10
+	maxXattrs    = 10_000
+)
+
+// GetXattr returns an extended attribute, whose key has no prefix such as "user." (RFC 8276 §8.2).
+func (c *Client) GetXattr(ctx context.Context, name, key string) ([]byte, error) {
+	cmp, err := c.at(ctx, name)
+	var res *nfs42xattr.GetXattrRes
+	if err == nil {
+		res = cmp.GetXattr(key, maxXattr)
+	}
+	if err = c.do(ctx, "GETXATTR", name, cmp, err); err != nil {
+		return nil, err
+	}
+	return res.Value, nil
+}
+
+// SetXattr sets an extended attribute, whether or not it is there.
+func (c *Client) SetXattr(ctx context.Context, name, key string, value []byte) error {
+	cmp, err := c.at(ctx, name)
+	if err == nil {
+		cmp.SetXattr(&nfs42xattr.SetXattrArgs{Option: nfs42xattr.SetXattrOptionEither, Key: nfs42xattr.XattrKey(key), Value: value})
+	}
+	return c.do(ctx, "SETXATTR", name, cmp, err)
+}
+
+// RemoveXattr removes an extended attribute.
+func (c *Client) RemoveXattr(ctx context.Context, name, key string) error {
+	cmp, err := c.at(ctx, name)
+	if err == nil {
+		cmp.RemoveXattr(key)
+	}
+	return c.do(ctx, "REMOVEXATTR", name, cmp, err)
+}
+
+// ListXattrs returns the keys of all extended attributes.
+func (c *Client) ListXattrs(ctx context.Context, name string) (keys []string, err error) {
+	args := nfs42xattr.ListXattrsArgs{MaxCount: maxXattrList}
+	for {
+		cmp, err := c.at(ctx, name)
+		var res *nfs42xattr.ListXattrsRes
+		if err == nil {
+			res = cmp.ListXattrs(&args)
+		}
+		if err = c.do(ctx, "LISTXATTRS", name, cmp, err); err != nil {
+			return nil, err
+		}
+		for _, k := range res.OK.Names {
+			keys = append(keys, string(k))
+		}
+		switch {
+		case res.OK.EOF:
+			return keys, nil
+		case len(res.OK.Names) == 0 || res.OK.Cookie == args.Cookie || len(keys) > maxXattrs:
+			return nil, fmt.Errorf("LISTXATTRS %q: %w", name, &nfs4.ProtocolError{Rule: fmt.Sprintf("cookie %d after %d names and no end (RFC 8276 §8.4.3)", res.OK.Cookie, len(keys))})
+		}
+		args.Cookie = res.OK.Cookie
+	}
+}
