@@ -67,7 +67,7 @@ func askBoth(t *T, share int) {
 	b, err := oracle.Ask(t.Context(), &theirs, cfg)
 	t.Must(err)
 	t.Logf("asked ours in %.1f s, the kernel's in %.1f s", middle.Sub(start).Seconds(), time.Since(middle).Seconds())
-	wrong, unused := oracle.Compare(a, b, oracle.Linux())
+	wrong, unused := oracle.Compare(a, b, oracle.Linux(t.Kernel()))
 	t.WriteFile("differences", []byte(strings.Join(wrong, "\n")))
 	for i, line := range wrong {
 		if i == 20 {

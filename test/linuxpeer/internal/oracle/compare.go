@@ -7,6 +7,7 @@ import (
 
 // Difference is a rule by which two servers may answer questions differently.
 type Difference struct {
+	Kernel   string // Kernel is the series of kernels that differ, such as "6.1". If empty, all do.
 	Question string // Question is a regular expression that matches the names of the questions.
 	// Ours and Theirs are regular expressions that match the answers. If empty, all match.
 	Ours, Theirs string

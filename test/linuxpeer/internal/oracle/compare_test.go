@@ -58,13 +58,22 @@ func TestOtherQuestionsDiffer(t *testing.T) {
 	}
 }
 
+// A way of Linux 6.1 is allowed for its releases alone.
+func TestKernelsDiffer(t *testing.T) {
+	count := func(release string) int { return len(oracle.Linux(release)) }
+	all, first, later := count(""), count("6.1.0-56-amd64"), count("6.12.117+deb12-amd64")
+	if all != first || later != all-2 {
+		t.Errorf("%d ways, %d of 6.1 and %d of 6.12, expected two of 6.1 alone", all, first, later)
+	}
+}
+
 // The page for users has each reason.
 func TestPageHasReasons(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/nfs-server.md")
 	check(t, err)
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	text := words(string(page))
-	for _, d := range oracle.Linux() {
+	for _, d := range oracle.Linux("") {
 		if !strings.Contains(text, words(d.Reason)) {
 			t.Errorf("docs/nfs-server.md does not have: %s", d.Reason)
 		}

@@ -93,7 +93,7 @@ func TestWrongServerIsFoundOut(t *testing.T) {
 	check(t, err)
 	b, err := oracle.Ask(t.Context(), serve(t, func(next oncrpc.Handler) oncrpc.Handler { return generous{next} }), cfg)
 	check(t, err)
-	wrong, _ := oracle.Compare(a, b, oracle.Linux())
+	wrong, _ := oracle.Compare(a, b, oracle.Linux(""))
 	if !slices.ContainsFunc(wrong, func(line string) bool { return strings.Contains(line, "ACCESS of the directory by other") }) {
 		t.Errorf("%d differences, but not in ACCESS", len(wrong))
 	}
