@@ -170,7 +170,7 @@ func Table() []Row {
 		{Package: "nfs/fsx"},
 		{Package: "nfs/fsx/fsxtest", Imports: []string{"nfs/client", "nfs/fsx"}},
 		{Package: "nfs/client", Imports: []string{"nfs/internal/provider", "gen/*", "gen/*/*", "rdmaio/...", "runtime/..."}},
-		{Package: "nfs/client4", Imports: []string{"nfs/nfs4", "nfs/gen/...", "runtime/..."}},
+		{Package: "nfs/client4", Imports: []string{"nfs/internal/provider", "nfs/nfs4", "nfs/gen/...", "runtime/..."}},
 		{Package: "nfs/nfs4", Imports: []string{"nfs/gen/...", "rdmaio/...", "runtime/..."}},
 		{Package: "nfs/vfs"},
 		{Package: "nfs/vfs/vfstest", Imports: []string{"nfs/vfs"}},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -12,7 +13,9 @@ import (
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
@@ -25,7 +28,10 @@ type Config struct {
 	// TCP configures the connections. If nil, the defaults are package tcp's.
 	TCP *tcp.ClientConfig
 
-	// Port is the port of the server. If zero, the default is 2049.
+	// Provider is the verbs provider for RDMA, such as iwarp. If empty, the client uses TCP.
+	Provider string
+
+	// Port is the port of the server. If zero, the default is 2049, and 20049 over RDMA.
 	Port int
 
 	// Depth is the number of calls in flight with which a File reads or writes. If zero, the
@@ -46,33 +52,50 @@ const overhead = 1 << 10
 
 // Client is a client of one server. Its methods are safe for concurrent use.
 type Client struct {
-	s   *nfs4.Session
-	cfg Config
+	s      *nfs4.Session
+	cfg    Config
+	device func() error // closes the device
 
 	mu     sync.Mutex
 	open   map[*File]struct{}
 	owners uint64 // of opens so far
 }
 
-// Dial makes a session with the server of target, HOST:/PATH, over TCP. It returns the name of PATH
-// for the methods of the Client. ctx bounds the call. The caller must Close the Client.
+// Dial makes a session with the server of target, HOST:/PATH, over TCP or RDMA. It returns the name
+// of PATH for the methods of the Client. ctx bounds the call. The caller must Close the Client.
 func Dial(ctx context.Context, target string, cfg *Config) (*Client, string, error) {
 	host, name, ok := strings.Cut(target, ":/")
-	if !ok || host == "" {
+	if host = strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"); !ok || host == "" {
 		return nil, "", fmt.Errorf("found target %.64q, expected HOST:/PATH", target)
 	}
 	c := newClient(cfg)
-	addr := net.JoinHostPort(strings.Trim(host, "[]"), fmt.Sprint(cmp.Or(c.cfg.Port, 2049)))
-	s, err := nfs4.DialTCP(ctx, addr, c.session(), c.cfg.TCP)
+	var err error
+	if c.cfg.Provider != "" {
+		err = c.dialRDMA(ctx, net.JoinHostPort(host, fmt.Sprint(cmp.Or(c.cfg.Port, oncrpc.PortNFSRDMA))))
+	} else {
+		c.s, err = nfs4.DialTCP(ctx, net.JoinHostPort(host, fmt.Sprint(cmp.Or(c.cfg.Port, 2049))), c.session(), c.cfg.TCP)
+	}
 	if err != nil {
 		return nil, "", err
 	}
-	c.s = s
 	return c, cmp.Or(strings.Trim(name, "/"), "."), nil
 }
 
+// dialRDMA makes the session over RDMA, with a device that Close closes.
+func (c *Client) dialRDMA(ctx context.Context, addr string) error {
+	dev, err := provider.Open(c.cfg.Provider)
+	if err != nil {
+		return err
+	}
+	if c.s, err = nfs4.DialRDMA(ctx, dev, addr, c.session(), nil); err != nil {
+		return errors.Join(err, dev.Close())
+	}
+	c.device = dev.Close
+	return nil
+}
+
 func newClient(cfg *Config) *Client {
-	c := &Client{open: map[*File]struct{}{}}
+	c := &Client{open: map[*File]struct{}{}, device: func() error { return nil }}
 	if cfg != nil {
 		c.cfg = *cfg
 	}
@@ -91,7 +114,7 @@ func (c *Client) session() *nfs4.Config {
 }
 
 // Close closes the session and the connection. Files must not be used afterwards.
-func (c *Client) Close() error { return c.s.Close() }
+func (c *Client) Close() error { return errors.Join(c.s.Close(), c.device()) }
 
 // chunk returns the size of a READ or WRITE.
 func (c *Client) chunk() int {

@@ -45,7 +45,7 @@ func completions() []completion.Command {
 		if c.Args == nil && c.Operands != completion.Words {
 			var p program
 			p.define(name)
-			c.Flags = completion.Flags(p.flags, map[string][]string{"transport": {"rdma", "tcp"}, "provider": provider.Names()})
+			c.Flags = completion.Flags(p.flags, map[string][]string{"transport": {"rdma", "tcp"}, "vers": {"3", "4.1", "4.2"}, "provider": provider.Names()})
 		}
 		out = append(out, c)
 	}

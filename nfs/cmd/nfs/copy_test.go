@@ -543,6 +543,7 @@ func TestUsage(t *testing.T) {
 		{[]string{"get", "[]:/export", f.base}, 2, "expected HOST:/PATH"},
 		{[]string{"put", target, f.base}, 2, `"` + f.base + `", expected HOST:/PATH`},
 		{[]string{"put", f.base, "127.0.0.1"}, 2, "expected HOST:/PATH"},
+		{[]string{"ls", "-vers", "4.0", target}, 2, `found -vers "4.0", expected 3, 4.1 or 4.2: nfs help ls`},
 		{[]string{"ls", "-transport", "udp", target}, 2, `found -transport "udp", expected rdma or tcp: nfs help ls`},
 		{[]string{"ls", "-transport", "rdma", "-provider", "siw", target}, 2, `found -provider "siw", expected iwarp or rdmatcp: nfs help ls`},
 		{[]string{"ls", "-mountport", closed, target}, 6, "MOUNT over tcp at 127.0.0.1:" + closed + ": "},

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/nfs/client"
+	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
@@ -84,11 +85,17 @@ func exitOf(err error) (name string, code int) {
 func refusal(err error) (name string, ok bool) {
 	var file *client.StatusError
 	var mount *client.MountError
+	var refused *nfs4.StatusError
+	var lied *nfs4.ProtocolError
 	var call *oncrpc.ReplyError
 	var broken *client.ProtocolError
 	switch {
 	case errors.As(err, &file):
 		return file.Status.String(), true
+	case errors.As(err, &refused):
+		return refused.Status.String(), true
+	case errors.As(err, &lied):
+		return "protocol", true
 	case errors.As(err, &mount):
 		return mount.Status.String(), true
 	case errors.As(err, &call):

@@ -19,7 +19,7 @@ var topics = map[string]string{
 	"exit-codes": helpExit, "json": helpJSON,
 }
 
-const helpMain = `nfs lists and copies the files of an NFS version 3 server, over RDMA or TCP. Nothing is mounted: the
+const helpMain = `nfs lists and copies the files of an NFS server, over RDMA or TCP. Nothing is mounted: the
 command is the NFS client, and needs no privilege and no RDMA hardware.
 
 Examples:
@@ -104,9 +104,10 @@ Flags:
 `
 
 var helpConnection = `  -transport NAME    rdma or tcp; default rdma
+  -vers VERSION      version of NFS: 3, 4.1 or 4.2; default 3
   -provider NAME     verbs provider for rdma: ` + provider.Forms() + `; default iwarp, which Linux has
   -port N            port of NFS; default: ask rpcbind, else 20049 for rdma and 2049 for tcp
-  -mountport N       port of MOUNT over TCP; default: ask rpcbind
+  -mountport N       port of MOUNT over TCP; default: ask rpcbind. Version 4 has no MOUNT, and asks for no port
   -uid N             user number; default: the user of the process
   -gid N             group number; default: the group of the process
   -depth N           READ or WRITE calls in flight; default 8

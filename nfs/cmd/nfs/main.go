@@ -30,6 +30,7 @@ type program struct {
 
 	flags                          *flag.FlagSet
 	cfg                            client.Config
+	vers                           string // of NFS
 	uid, gid                       int
 	json, quiet                    bool
 	long, recursive, deep, resumed bool
@@ -110,6 +111,8 @@ func (p *program) values() error {
 	switch {
 	case p.cfg.Transport != "rdma" && p.cfg.Transport != "tcp":
 		return fmt.Errorf("found -transport %.64q, expected rdma or tcp", p.cfg.Transport)
+	case p.vers != "3" && minors[p.vers] == 0:
+		return fmt.Errorf("found -vers %.64q, expected 3, 4.1 or 4.2", p.vers)
 	case p.flags.Lookup("window") != nil && p.cfg.Window < 1:
 		return fmt.Errorf("found -window %d, expected at least 1 byte", p.cfg.Window)
 	case p.cfg.Depth < 1:
@@ -135,6 +138,7 @@ func (p *program) define(command string) {
 	f := flag.NewFlagSet(command, flag.ContinueOnError)
 	f.SetOutput(io.Discard)
 	f.StringVar(&p.cfg.Transport, "transport", "rdma", "")
+	f.StringVar(&p.vers, "vers", "3", "")
 	f.StringVar(&p.cfg.Provider, "provider", "iwarp", "")
 	f.IntVar(&p.cfg.Port, "port", 0, "")
 	f.IntVar(&p.cfg.MountPort, "mountport", 0, "")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
 	"github.com/rpcrdma/rpcrdma/nfs/client"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42ext"
 )
 
 // remote is the files of a server, by one version of NFS. All its methods may be called from
@@ -47,9 +48,15 @@ type attributes struct {
 
 // attributesOf returns the attributes of a server's file, and zeros for a local file.
 func attributesOf(info fs.FileInfo) attributes {
-	if a, ok := info.Sys().(*nfs3.Attr); ok {
+	switch a := info.Sys().(type) {
+	case *nfs3.Attr:
 		return attributes{
 			mode: uint32(a.Mode), links: a.Nlink, uid: uint32(a.UID), gid: uint32(a.GID), used: uint64(a.Used), fileID: uint64(a.FileID),
+		}
+	case *nfs42ext.Attributes:
+		return attributes{
+			mode: uint32(a.Mode), links: uint32(a.NumLinks), uid: userNumber(a.Owner), gid: userNumber(a.OwnerGroup),
+			used: uint64(a.SpaceUsed), fileID: uint64(a.FileID),
 		}
 	}
 	return attributes{}
@@ -57,6 +64,9 @@ func attributesOf(info fs.FileInfo) attributes {
 
 // dial connects to the server of a target, HOST:/PATH, and returns the path's name there.
 func (p *program) dial(ctx context.Context, target string) (remote, string, error) {
+	if minors[p.vers] != 0 {
+		return p.dial4(ctx, target)
+	}
 	c, name, err := client.Dial(ctx, target, &p.cfg)
 	if err != nil {
 		return nil, "", &unreachable{err}
