@@ -2,6 +2,7 @@ package soft
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,7 +48,7 @@ func TestOnDemandRace(t *testing.T) {
 		})
 	}
 	filled := 0
-	for i := 0; i < 2000 || filled < 50 && i < 1_000_000; i++ {
+	for i := 0; i < 2000 || filled < 50; i++ {
 		if err := mr.Invalidate(); err != nil {
 			t.Fatal(err)
 		}
@@ -64,6 +65,9 @@ func TestOnDemandRace(t *testing.T) {
 		for range i % 50 {
 			_ = mr.State()
 		}
+		if i%50 == 0 {
+			runtime.Gosched() // a single processor may run no peer otherwise
+		}
 		if err := mr.Invalidate(); err != nil {
 			t.Fatal(err)
 		}
@@ -79,9 +83,6 @@ func TestOnDemandRace(t *testing.T) {
 	}
 	stop.Store(true)
 	peers.Wait()
-	if filled < 50 {
-		t.Errorf("peers wrote in %d registrations only", filled)
-	}
 	if err := errors.Join(mr.Deregister(), pd.Close()); err != nil {
 		t.Error(err)
 	}
