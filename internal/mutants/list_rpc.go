@@ -298,6 +298,8 @@ var rpcMutants = []mutant{
 	{"the wait for memory counts for the first Call", "runtime/oncrpc/tcp/limit.go", "	c.stopFirst()\n", "", tcpTests},
 	{"half a record keeps the server's memory", "runtime/oncrpc/tcp/conn.go", "\tc.reserved.give()\n\tc.deliver()\n}\n\n// awaitWriter", "\tc.deliver()\n}\n\n// awaitWriter", tcpTests},
 	{"a long reply keeps the server's memory", "runtime/oncrpc/tcp/conn.go", "\t\tc.reserved.give()\n\t}\n\treturn nil", "\t\tc.reserved.bytes = 0\n\t}\n\treturn nil", tcpTests},
+	{"a silent connection has memory for records", "runtime/oncrpc/tcp/conn.go", "record: new([]byte),", "record: memories.Get().(*[]byte),", tcpTests},
+	{"the first record has memory for itself alone", "runtime/oncrpc/tcp/record.go", "if !rd.begun && fragments == 1 && rd.memory != nil {", "if false {", tcpTests},
 	{"a connection keeps the memory of a long reply", "runtime/oncrpc/tcp/conn.go", "\tcase cap(rec) > keepBytes:\n\t\tkeep(rec)\n\t\tc.record = memories.Get().(*[]byte)\n\t}", "\t}", tcpTests},
 	{"a closed connection is warned of", "runtime/oncrpc/tcp/conn.go", "\tcase errors.Is(why, oncrpc.ErrClosed), why == ErrPeerClosed: // not in a TLS handshake", "\tcase errors.Is(why, oncrpc.ErrClosed): // not in a TLS handshake", tcpTests},
 	{"Close of a connection warns late", "runtime/oncrpc/tcp/conn.go", "\tdefer time.AfterFunc(closeWarning, func() { c.set.warnClose(c.unanswered(), c.remote) }).Stop()", "\tdefer time.AfterFunc(closeWarning*10, func() { c.set.warnClose(c.unanswered(), c.remote) }).Stop()", tcpTests},

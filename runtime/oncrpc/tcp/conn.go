@@ -32,18 +32,18 @@ type Conn struct {
 	log      *slog.Logger // with the peer's address
 	local    string       // the address of this end
 	remote   string       // the peer's address
-	accepted bool         // this is the server's end
 	out      writer
 	in       records
 	xids     oncrpc.XIDs
+	accepted bool // this is the server's end
+	began    bool // a message has come; the goroutine that reads alone uses it
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // the goroutines that read and write
 	first    *time.Timer    // closes an accepted connection without a message, or nil
 
 	// The goroutine that reads alone uses these.
-	began    bool // a message has come
-	record   *[]byte
+	record   *[]byte     // empty until the first message comes: a silent connection costs little
 	reserved reservation // for record
 
 	caller
@@ -122,7 +122,7 @@ func newConn(nc net.Conn, set *settings, accepted bool, h oncrpc.Handler, with *
 		set: set, shared: with,
 		serving: serving{handler: h, reuses: oncrpc.ForgetsRequests(h)}, security: security{secured: hasTLS(nc)},
 		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted,
-		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: memories.Get().(*[]byte),
+		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: new([]byte),
 	}
 	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
@@ -131,9 +131,13 @@ func newConn(nc net.Conn, set *settings, accepted bool, h oncrpc.Handler, with *
 	c.in = records{
 		maxSize: set.MaxRecord, maxFragments: set.MaxFragments,
 		deadline: func(t time.Time) { _ = nc.SetReadDeadline(t) }, timeout: set.RecordTimeout, grow: c.reserve, drop: c.reserved.give,
+		memory: newMemory,
 	}
 	c.mu.Lock() // the timer may fire at once
 	c.setStream(nc)
+	if c.in.r.socket == nil {
+		*c.record = make([]byte, 0, headSize) // for the first read: see begin
+	}
 	c.rest()
 	c.startFirst()
 	c.mu.Unlock()

@@ -31,14 +31,14 @@ type input struct {
 	large  *atomic.Int32   // counts the large buffers in use, for all connections of the server
 	size   int             // of the buffer, unless src is a socket; zero: readBuffer
 
+	memory   []byte  // nil, few, or a buffer
+	from, to int     // the bytes in it that are not taken
+	pooled   *[]byte // memory, if it came from a pool
+	few      [markSize]byte
+
 	// short says that a read may bring many records. Otherwise it brings no more than readBuffer,
 	// so that most of a long record is read into the record's own memory.
 	short bool
-
-	memory   []byte // nil, few, or a buffer
-	from, to int    // the bytes in it that are not taken
-	few      [markSize]byte
-	pooled   *[]byte // memory, if it came from a pool
 
 	// Of the read in progress.
 	receive func(fd uintptr) bool // bound once

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"math"
 	"net"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -254,5 +255,26 @@ func TestRecordsFitIntoMaxMemory(t *testing.T) {
 		if set.fit(); set.MaxRecord != tt.limit || (log.Len() > 0) != tt.logs {
 			t.Errorf("%+v: records are limited to %d bytes, log %q", tt, set.MaxRecord, &log)
 		}
+	}
+}
+
+// A connection without messages has little memory for records. Its first record gets the memory
+// that those after it have.
+func TestSilentConnectionHasLittleForRecords(t *testing.T) {
+	near, far := net.Pipe()
+	c := NewConn(near, nil)
+	if n := cap(*c.record); n > headSize {
+		t.Errorf("a silent connection has %d bytes for records", n)
+	}
+	if n := reflect.TypeFor[Conn]().Size(); n > 1792 { // the next size of Go's memory is 2048
+		t.Errorf("a connection is %d bytes", n)
+	}
+	if err := errors.Join(c.Close(), far.Close()); err != nil {
+		t.Error(err)
+	}
+	rd, _ := reader(append(appendMark(nil, 4), "abcd"...), 1<<20, 1)
+	rd.memory = newMemory
+	if rec, err := rd.next(nil); string(rec) != "abcd" || err != nil || cap(rec) < 512 {
+		t.Errorf("the first record is %q with room for %d bytes, %v", rec, cap(rec), err)
 	}
 }

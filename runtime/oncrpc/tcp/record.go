@@ -48,6 +48,10 @@ type records struct {
 	// passed over. If nil, such a record is an error.
 	drop func()
 
+	// memory returns the memory of the first record when its first bytes have come. If nil, that
+	// record takes what it needs.
+	memory func() []byte
+
 	begun     bool        // a record has been read
 	fragments int         // of the record that was read last
 	partial   atomic.Bool // a record is being read whose next bytes have not come
@@ -76,6 +80,9 @@ func (rd *records) next(buf []byte) ([]byte, error) {
 				err = noEOF(err)
 			}
 			return buf, fmt.Errorf("record mark: %w", err)
+		}
+		if !rd.begun && fragments == 1 && rd.memory != nil {
+			buf = rd.memory()
 		}
 		word := binary.BigEndian.Uint32(mark)
 		n := int(word &^ lastFragment)

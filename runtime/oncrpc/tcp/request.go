@@ -50,6 +50,9 @@ var memories = sync.Pool{New: func() any {
 	return &b
 }}
 
+// newMemory returns memory of records.
+func newMemory() []byte { return *memories.Get().(*[]byte) }
+
 // accept passes the Call in *c.record to the handler, or sends the answer if that is not nil. It
 // waits while MaxRequests Calls are not answered, or too many bytes of replies are not written.
 func (c *Conn) accept(xid uint32, answer []byte) error {
@@ -134,13 +137,13 @@ func unavailable(call []byte) *oncrpc.ReplyError {
 type serving struct {
 	conn     *Conn
 	handler  oncrpc.Handler
-	reuses   bool                     // the handler keeps no Requests
 	waiting  admission.Queue[request] // for places of the server
 	inline   admission.Inline         // handlers on the goroutine that reads
+	reuses   bool                     // the handler keeps no Requests
 	draining bool                     // no further Request is admitted
+	dropped  bool                     // a handler has dropped a Request
 	requests int                      // not answered
 	bytes    int                      // of their records
-	dropped  bool                     // a handler has dropped a Request
 	unused   time.Time                // when there was a Request last, at a server
 	running  running                  // those that accept has made
 	unsent   int                      // bytes of replies that are not written

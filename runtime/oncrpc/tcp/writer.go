@@ -40,29 +40,29 @@ const (
 // deadline of its last write.
 type writer struct {
 	nc       net.Conn
-	vector   bool            // nc takes a list of slices without copying
 	direct   direct          // of nc, if it is a socket
 	tls      *tlsstream.Conn // nc, if it is one
 	run      func()          // Conn.write, bound once
 	returned func()          // caller.deliver: runs the functions of Calls that are over
 	timeout  time.Duration   // Config.SendTimeout
+	vector   bool            // nc takes a list of slices without copying
+
+	// Others are likely to queue messages now, to go in the same write. Set before run starts.
+	together bool
+
+	// Guarded by mu.
+	writes   bool    // a goroutine writes
+	hurry    bool    // its write was interrupted
+	held     holding // no goroutine is started: the one that reads calls flush
+	queue    queue
+	broken   error     // of a write that has failed
+	farewell time.Time // when the last write must end; zero: the connection is up
+	began    time.Time // when the write in progress began; zero: no write is
 
 	// Of the connection.
 	mu   *sync.Mutex
 	wake *sync.Cond
 	wg   *sync.WaitGroup
-
-	// Guarded by mu.
-	queue    queue
-	writes   bool      // a goroutine writes
-	held     holding   // no goroutine is started: the one that reads calls flush
-	hurry    bool      // its write was interrupted
-	broken   error     // of a write that has failed
-	farewell time.Time // when the last write must end; zero: the connection is up
-	began    time.Time // when the write in progress began; zero: no write is
-
-	// Others are likely to queue messages now, to go in the same write. Set before run starts.
-	together bool
 
 	// Only the running goroutine uses these.
 	batch    []*message
