@@ -20,6 +20,7 @@ import (
 type answerer struct {
 	*host
 	handler  Handler
+	reuses   bool // the handler keeps no Requests, and no event has them
 	chunks   chunkMemory
 	shortage shortage
 	unread   unread

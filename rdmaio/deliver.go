@@ -40,6 +40,7 @@ func (a *answerer) deliver(q *engine.Request) {
 		h = HandlerFunc(func(r *Request) { r.Reply(kept, nil) })
 	}
 	if r.handler = h; a.takes(r) {
+		r.users.Add(1)
 		a.enrow(r)
 		return
 	}
@@ -50,6 +51,7 @@ func (a *answerer) deliver(q *engine.Request) {
 // this one with Config.NonBlocking.
 func (a *answerer) dispatch(r *request, h Handler) {
 	r.handler = h
+	r.users.Add(1)
 	if a.set.NonBlocking {
 		a.handle(r, false)
 		return
@@ -82,10 +84,15 @@ func (r *request) run() {
 // another one if it must wait. If the handler panics, also as an oncrpc.Bounder, or calls
 // runtime.Goexit, handle closes the connection.
 func (a *answerer) handle(r *request, wait bool) {
-	returned := false
+	returned, again := false, false
 	prog, vers, proc, _ := oncrpc.Procedure(r.Message) // the message may be gone later
 	defer func() {
 		if returned {
+			r.leave()
+			return
+		}
+		if again {
+			go a.handle(r, true)
 			return
 		}
 		v := recover()
@@ -108,7 +115,8 @@ func (a *answerer) handle(r *request, wait bool) {
 	case wait: // the connection is down
 		r.Request.Drop(nil)
 	default:
-		go a.handle(r, true)
+		again = true
+		return
 	}
 	returned = true
 }
@@ -190,6 +198,7 @@ func (r *request) over(err error) {
 	} else {
 		r.ticket.End()
 	}
+	r.leave()
 }
 
 // end fails the Calls with chunks that wait for memory, drops the Requests that wait for a place,

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/engine"
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/mrpool"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // Dial connects to a server at an address in the form that the provider of dev defines. ctx bounds
@@ -73,6 +74,7 @@ func newConn(dev verbs.Device, set *settings, role engine.Role, h Handler, with 
 	c := &Conn{host: host{set: set, role: role, shared: with, log: with.log, ends: with.ends, start: time.Now()}}
 	c.join(from)
 	c.answerer.handler = h
+	c.answerer.reuses = set.Events == nil && oncrpc.ForgetsRequests(h)
 	c.caller.submits.allow(set.calls)
 	versions := set.protocols(role, announce)
 	c.agreed.offer(versions, set.firstRecv)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/internal/admission"
@@ -30,6 +31,7 @@ type request struct {
 	short         bool // there was no memory for the reply
 	fetching      int  // bytes of its chunks that RDMA Reads fetch now
 	unread        int  // bytes of the reply, if it is long
+	users         atomic.Int32 // that have not called leave: handlers, and the answer
 	answered      atomic.Bool
 	delivered     bool // a handler got it
 	handler       Handler
@@ -171,10 +173,32 @@ func (r *request) region(data []byte, access verbs.Access) (mrpool.Region, error
 	return mr, err
 }
 
+// requests has memory of Requests.
+var requests = sync.Pool{New: func() any { return new(request) }}
+
 // newRequest returns the Request of a connection that the engine knows as q.
 func (a *answerer) newRequest(q *engine.Request) *request {
-	r := &request{host: a.host, req: q, ticket: a.share.Ticket(0)}
-	r.Responder = r
+	var r *request
+	if a.reuses {
+		r = requests.Get().(*request)
+	} else {
+		r = new(request)
+	}
+	r.host, r.req, r.ticket, r.Responder = a.host, q, a.share.Ticket(0), r
+	r.users.Store(1)
 	a.running.add(r)
 	return r
+}
+
+// leave is called when a user of a Request is done: its handler has returned, or it is released.
+// After the last one the memory is used again, if the handler keeps no Requests:
+//
+//	newRequest ── users 1 ──┬── a handler begins: +1 ── it returns: leave ──┐
+//	                        │        └─ it panics, or exits: no leave       ├──> 0: requests
+//	                        └── release: leave ─────────────────────────────┘
+func (r *request) leave() {
+	if r.users.Add(-1) == 0 && r.host.conn.answerer.reuses {
+		*r = request{}
+		requests.Put(r)
+	}
 }
