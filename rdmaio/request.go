@@ -28,9 +28,9 @@ type request struct {
 	long          *mrpool.Buffer // of a reply that had to be put together
 	regions       []mrpool.Region
 	ticket        admission.Ticket
-	short         bool // there was no memory for the reply
-	fetching      int  // bytes of its chunks that RDMA Reads fetch now
-	unread        int  // bytes of the reply, if it is long
+	short         bool         // there was no memory for the reply
+	fetching      int          // bytes of its chunks that RDMA Reads fetch now
+	unread        int          // bytes of the reply, if it is long
 	users         atomic.Int32 // that have not called leave: handlers, and the answer
 	answered      atomic.Bool
 	delivered     bool // a handler got it

@@ -62,6 +62,9 @@ func newHandler() *handler {
 	return h
 }
 
+// ForgetsRequests implements oncrpc.Forgetter, as the handlers of stubs do.
+func (h *handler) ForgetsRequests() bool { return true }
+
 // ServeRPC implements rdmaio.Handler.
 func (h *handler) ServeRPC(r *rdmaio.Request) {
 	m := r.Message
