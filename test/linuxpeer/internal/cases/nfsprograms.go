@@ -12,8 +12,8 @@ func programCases() []Case {
 		{Name: "mount/git", Timeout: 5 * time.Minute, Run: mountGit},
 		{Name: "mount/fio", Timeout: 4 * time.Minute, Run: mountFio},
 		{Name: "mount/stress", Timeout: 3 * time.Minute, Run: mountStress},
-		{Name: "mount/permissions", Timeout: 8 * time.Minute, Run: func(t *T) { mountPermissions(t, "10") }},
-		{Name: "mount/permissions-sample", Timeout: 2 * time.Minute, Run: func(t *T) { mountPermissions(t, "1") }},
+		{Name: "mount/permissions", Timeout: 12 * time.Minute, Run: func(t *T) { mountPermissions(t, "10") }},
+		{Name: "mount/permissions-sample", Timeout: 4 * time.Minute, Run: func(t *T) { mountPermissions(t, "1") }},
 	}
 }
 
@@ -23,7 +23,7 @@ func mountSQLite(t *T) {
 	lockNetwork(t)
 	server := lockServer(t)
 	lockMount(t)
-	const rows = "20"
+	const rows = "8"
 	write := func(point string) string {
 		return `for i in $(seq ` + rows + `); do sqlite3 -cmd '.timeout 100000' ` + point + `/db "insert into t values('` + point + `', $i)" || exit; done`
 	}
@@ -56,16 +56,16 @@ func mountGit(t *T) {
 	// Debian's git-upload-pack is a link to git, which the guest does not have.
 	out := t.Shell(`export HOME=/tmp GIT_TEMPLATE_DIR= GIT_CONFIG_NOSYSTEM=1 GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 		cd ` + mountPoint + ` && git init -q -b main repo && cd repo || exit
-		for i in $(seq 30); do mkdir -p d$i && echo $i >d$i/file && echo $((i * 7)) >d$i/other || exit; done
+		for i in $(seq 10); do mkdir -p d$i && echo $i >d$i/file && echo $((i * 7)) >d$i/other || exit; done
 		git add -A && git commit -q -m one && git checkout -q -b side && git mv d1 moved && git rm -q -r d2 && git commit -q -m two || exit
 		git checkout -q main && echo more >>d3/file && git commit -q -a -m three && git merge -q -m four side || exit
 		git gc -q && git clone -q --no-hardlinks -u 'git upload-pack' . ../clone && cd ../clone && git fsck --strict --no-progress || exit
 		sync; echo 3 >/proc/sys/vm/drop_caches
 		git status --porcelain; git rev-list --count HEAD; git ls-files | wc -l; cat d3/file moved/file`)
-	if want := "4\n58\n3\nmore\n1"; out != want {
+	if want := "4\n18\n3\nmore\n1"; out != want {
 		t.Errorf("found %q, expected %q", out, want)
 	}
-	t.Say("commits, a merge, gc, clone and fsck of 60 files")
+	t.Say("commits, a merge, gc, clone and fsck of 20 files")
 }
 
 // mountFio writes and reads at random, and checks the data.

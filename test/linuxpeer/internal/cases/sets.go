@@ -27,7 +27,7 @@ var repeats = map[string]string{
 	"mount/restart-tcp":        "mount/restart",
 	"mount/copy":               "mount/copy-tcp",
 	"mount/no-options-rpcbind": "mount/no-options",
-	"mount/fio":                "mount/git", // fsx is in the set
+	"mount/fio":                "mount/git", // mount/fsx-crc has such data, too
 	"mount/stress":             "mount/git",
 	"mount/permissions":        "mount/permissions-sample",
 	"mount/locks-off":          "mount/locks",
