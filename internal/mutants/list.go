@@ -42,6 +42,7 @@ const (
 
 // mutants are plausible mistakes, and some that others have made, by package.
 var mutants = slices.Concat(
+	nfs4Mutants,
 	engineMutants,
 	rdmaioMutants,
 	statesMutants,

@@ -126,7 +126,6 @@ func TestGanesha(t *testing.T) {
 	}
 	t.Run("cut", ganeshaCut)
 	t.Run("gone", ganeshaGone)
-	t.Run("recall", ganeshaRecall)
 	t.Run("restart", func(t *testing.T) { ganeshaRestart(t, restart) })
 }
 
@@ -274,65 +273,6 @@ func ganeshaGone(t *testing.T) {
 	if _, err := exported(t.Context(), s); err != nil {
 		t.Error(err)
 	}
-}
-
-// keeper keeps the recalls.
-type keeper struct {
-	holder
-	recalls chan nfs42.CBRecallArgs
-}
-
-func (k *keeper) Recall(_ context.Context, args *nfs42.CBRecallArgs) nfs42.Status {
-	k.recalls <- nfs42.CBRecallArgs{StateID: args.StateID, FH: append(nfs42.Handle(nil), args.FH...)}
-	return nfs42.StatusOK
-}
-
-// ganeshaRecall holds a delegation that another client's OPEN recalls.
-func ganeshaRecall(t *testing.T) {
-	k := &keeper{recalls: make(chan nfs42.CBRecallArgs, 10)}
-	s, root := ganeshaSession(t, ganeshaAddr, nfs4.Config{Callbacks: k})
-	ctx := t.Context()
-	var c nfs4.Compound
-	open, _ := create(&c, root, "shared")
-	check(t, s.Do(ctx, &c))
-	id := open.OK.StateID
-	c.Reset()
-	c.PutFH(root)
-	c.Lookup("shared")
-	c.Close(id)
-	check(t, s.Do(ctx, &c))
-	c.Reset()
-	c.PutFH(root)
-	mine := c.Open(&nfs42ext.OpenArgs{
-		ShareAccess: nfs42.OpenShareAccessRead | nfs42.OpenShareAccessWantReadDeleg, Owner: nfs42.OpenOwner{Owner: []byte("mine")},
-		Claim: nfs42ext.OpenClaim{Claim: nfs42.OpenClaimTypeNull, File: nfs42.Component("shared")},
-	})
-	check(t, s.Do(ctx, &c))
-	if kind := mine.OK.Delegation.DelegationType; kind != nfs42ext.OpenDelegationTypeRead {
-		t.Skipf("the server gave delegation %v: %v", kind, mine.OK.Delegation.WhyNone)
-	}
-	held := mine.OK.Delegation.Read.StateID
-
-	other, _ := ganeshaSession(t, ganeshaAddr, nfs4.Config{})
-	opened := make(chan error, 1)
-	go func() {
-		var c nfs4.Compound
-		c.PutFH(root)
-		c.Open(&nfs42ext.OpenArgs{
-			ShareAccess: nfs42.OpenShareAccessWrite | nfs42.OpenShareAccessWantNoDeleg, Owner: nfs42.OpenOwner{Owner: []byte("theirs")},
-			Claim: nfs42ext.OpenClaim{Claim: nfs42.OpenClaimTypeNull, File: nfs42.Component("shared")},
-		})
-		opened <- other.Do(ctx, &c)
-	}()
-	recall := <-k.recalls
-	if recall.StateID.Other != held.Other {
-		t.Errorf("recalled %v, held %v", recall.StateID, held)
-	}
-	c.Reset()
-	c.PutFH(recall.FH)
-	c.DelegReturn(held)
-	check(t, s.Do(ctx, &c))
-	check(t, <-opened)
 }
 
 // ganeshaRestart restarts the server under a session: the next call finds the state reclaimed.
