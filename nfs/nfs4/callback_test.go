@@ -43,7 +43,7 @@ func recall(id nfs42.StateID) nfs42.CBArgOp {
 }
 
 // Callbacks come over TCP and over RDMA with one credit, while COMPOUNDs are in flight.
-func TestRecall(t *testing.T) {
+func TestServerRecallsADelegation(t *testing.T) {
 	h := &holder{id: nfs42.StateID{SeqID: 1, Other: [12]byte{7}}}
 	for name, connect := range map[string]func(s *fake, t *testing.T) *nfs4.Session{
 		"TCP":    func(s *fake, t *testing.T) *nfs4.Session { return s.session(t, nfs4.Config{Callbacks: h}) },

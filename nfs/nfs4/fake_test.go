@@ -348,7 +348,7 @@ func (s *fake) session(t *testing.T, cfg nfs4.Config) *nfs4.Session {
 	if cfg.RetryPause == 0 {
 		cfg.RetryPause = time.Millisecond
 	}
-	got, err := nfs4.DialTCP(t.Context(), s.serveTCP(t), &cfg, &tcp.ClientConfig{MinBackoff: time.Millisecond})
+	got, err := nfs4.DialTCP(t.Context(), s.serveTCP(t), &cfg, &tcp.ClientConfig{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond})
 	check(t, err)
 	t.Cleanup(func() { check(t, got.Close()) })
 	return got

@@ -83,7 +83,7 @@ func ganesha(t *testing.T) (restart func()) {
 func ganeshaSession(t *testing.T, addr string, cfg nfs4.Config) (*nfs4.Session, nfs42.Handle) {
 	t.Helper()
 	cfg.Cred = &oncrpc.AuthSysParms{MachineName: []byte("test")}
-	s, err := nfs4.DialTCP(t.Context(), addr, &cfg, &tcp.ClientConfig{MinBackoff: time.Millisecond})
+	s, err := nfs4.DialTCP(t.Context(), addr, &cfg, &tcp.ClientConfig{MinBackoff: time.Millisecond, MaxBackoff: 10 * time.Millisecond})
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
 	root, err := exported(t.Context(), s)
@@ -115,7 +115,7 @@ func create(c *nfs4.Compound, dir nfs42.Handle, name string) (*nfs42ext.OpenRes,
 }
 
 // The session works with a server of another project: data, cuts and restarts.
-func TestGanesha(t *testing.T) {
+func TestGaneshaServesTheSession(t *testing.T) {
 	if !isolated.Run(t) {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 )
 
-// A reply that breaks a rule is named, harms nothing, and the session goes on: with the same
+// A reply that breaks a rule is named, harms nothing, and the session stays up: with the same
 // session ID if the reply to SEQUENCE was right.
 func TestServerLies(t *testing.T) {
 	getFH := nfs42.ResOp{Op: nfs42.OpGetFH, GetFH: &nfs42.GetFHRes{OK: nfs42.GetFHResOK{Object: []byte("other")}}}
@@ -57,7 +57,7 @@ func TestServerLies(t *testing.T) {
 				s.lie = func(args *nfs42.CompoundArgs, res *nfs42.CompoundRes) bool {
 					if len(args.ArgArray) == 3 && lies > 0 {
 						lies--
-						res.ResArray = append([]nfs42.ResOp(nil), res.ResArray...) // not of the cache
+						res.ResArray = append([]nfs42.ResOp(nil), res.ResArray...)
 						tt.lie(res)
 					}
 					return false
