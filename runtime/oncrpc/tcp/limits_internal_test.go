@@ -269,7 +269,18 @@ func TestSilentConnectionHasLittleForRecords(t *testing.T) {
 	if n := reflect.TypeFor[Conn]().Size(); n > 1792 { // the next size of Go's memory is 2048
 		t.Errorf("a connection is %d bytes", n)
 	}
-	if err := errors.Join(c.Close(), far.Close()); err != nil {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := Dial(t.Context(), ln.Addr().String(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := cap(*socket.record); socketReads && n != 0 {
+		t.Errorf("a silent socket has %d bytes for records", n)
+	}
+	if err := errors.Join(c.Close(), far.Close(), socket.Close(), ln.Close()); err != nil {
 		t.Error(err)
 	}
 	rd, _ := reader(append(appendMark(nil, 4), "abcd"...), 1<<20, 1)
