@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
@@ -130,10 +131,16 @@ func TestPartsOfARange(t *testing.T) {
 		t.Errorf("%d bytes", sum)
 	}
 	failed := errors.New("failed")
-	f.c.cfg.Depth = 1
-	n := 0
-	if err := f.each(1000, func(context.Context, int64, int64) error { n++; return failed }); !errors.Is(err, failed) || n != 1 {
-		t.Errorf("%v after %d parts", err, n)
+	f.c.cfg.Depth = 2
+	var n atomic.Int64
+	if err := f.each(1000, func(ctx context.Context, at, _ int64) error {
+		if n.Add(1); at == 0 {
+			return failed
+		}
+		<-ctx.Done()
+		return nil
+	}); !errors.Is(err, failed) || n.Load() > 2 {
+		t.Errorf("%v after %d parts", err, n.Load())
 	}
 }
 
