@@ -29,7 +29,7 @@ var repeats = map[string]string{
 	"mount/no-options-rpcbind": "mount/no-options",
 	"mount/fio":                "mount/git", // mount/fsx-crc has such data, too
 	"mount/stress":             "mount/git",
-	"mount/permissions":        "mount/permissions-sample",
+	"mount/permissions":        "mount/tree",
 	"mount/locks-off":          "mount/locks",
 	"mount/locks-restart":      "mount/locks",
 	"rping/client-of-siw-crc":  "rping/client-of-siw",
