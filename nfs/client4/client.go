@@ -69,6 +69,9 @@ func Dial(ctx context.Context, target string, cfg *Config) (*Client, string, err
 		return nil, "", fmt.Errorf("found target %.64q, expected HOST:/PATH", target)
 	}
 	c := newClient(cfg)
+	if c.cfg.Depth < 0 || c.cfg.MaxIO < 0 || c.cfg.Window < 0 {
+		return nil, "", fmt.Errorf("client4: Config has Depth %d, MaxIO %d, Window %d: none may be negative", c.cfg.Depth, c.cfg.MaxIO, c.cfg.Window)
+	}
 	var err error
 	if c.cfg.Provider != "" {
 		err = c.dialRDMA(ctx, net.JoinHostPort(host, fmt.Sprint(cmp.Or(c.cfg.Port, oncrpc.PortNFSRDMA))))

@@ -37,6 +37,13 @@ func (v *verifiers) add(verf nfs42.Verifier) {
 	v.verf, v.any = verf, true
 }
 
+// lose makes the next reset report that data are lost.
+func (v *verifiers) lose() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.changed = true
+}
+
 // reset forgets the verifiers, and reports whether they were all the same.
 func (v *verifiers) reset() bool {
 	v.mu.Lock()
@@ -126,6 +133,9 @@ func (f *File) fill(ctx context.Context, p []byte, off int64) (n int, err error)
 // returns the number of bytes written to w. The error is io.ErrUnexpectedEOF if the file ends
 // before.
 func (f *File) CopyTo(w io.Writer, off, n int64) (done int64, err error) {
+	if err := f.inRange("READ", off, n); err != nil {
+		return 0, err
+	}
 	buf := make([]byte, min(n, int64(f.chunk)*int64(f.c.cfg.Depth)))
 	for done < n {
 		part := buf[:min(int64(len(buf)), n-done)]
@@ -228,10 +238,12 @@ func (f *File) commit() error {
 		}
 		for _, e := range f.kept {
 			if err := f.write(e); err != nil {
+				f.seen.lose() // the rest of the data
 				return err
 			}
 		}
 	}
+	f.seen.lose()
 	return f.broken("COMMIT", "another write verifier after each of %d attempts, expected a new one only after a restart (RFC 8881 §18.3.3)", rewrites)
 }
 

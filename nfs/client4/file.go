@@ -126,7 +126,7 @@ func (f *File) settle(flag int, perm fs.FileMode, ok *nfs42ext.OpenResOK) error 
 	if len(set.Mask) == 0 {
 		return nil
 	}
-	return f.SetAttr(&set)
+	return f.setAttr(&set)
 }
 
 // stateID returns the present state ID. The sequence ID 0 stands for the newest one (RFC 8881
@@ -175,12 +175,12 @@ func (f *File) reclaim(ctx context.Context, do nfs4.Doer) error {
 	if nfs4.Refused(err, nfs42ext.StatusNoGrace) { // the lease has expired, without a restart
 		cmp.Reset()
 		cmp.PutFH(f.handle)
-		args.Claim.Claim = nfs42.OpenClaimTypeFH
+		args.Claim.Claim, args.ShareAccess = nfs42.OpenClaimTypeFH, f.access|nfs42.OpenShareAccessWantNoDeleg
 		res = cmp.Open(args)
 		err = do.Do(ctx, &cmp)
 	}
-	if refused := (*nfs4.StatusError)(nil); errors.As(err, &refused) {
-		return nil
+	if refused := (*nfs4.StatusError)(nil); errors.As(err, &refused) && refused.Index >= 0 && ctx.Err() == nil {
+		return nil // the refusal is of the file, not of the session
 	}
 	if err != nil {
 		return err
@@ -209,8 +209,19 @@ func (f *File) Stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// SetAttr changes attributes of the file.
+// SetAttr changes attributes of the file. With a size it stores the written data before.
 func (f *File) SetAttr(attr *nfs42ext.Attributes) error {
+	if attr.Has(nfs42.AttrSize) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if err := f.commit(); err != nil { // data that are written again must not come after it
+			return err
+		}
+	}
+	return f.setAttr(attr)
+}
+
+func (f *File) setAttr(attr *nfs42ext.Attributes) error {
 	var args nfs42.SetAttrArgs
 	if err := attr.Encode(&args.ObjAttributes); err != nil {
 		return err
@@ -224,11 +235,6 @@ func (f *File) SetAttr(attr *nfs42ext.Attributes) error {
 // Truncate sets the size of the file.
 func (f *File) Truncate(size int64) error {
 	if err := f.inRange("SETATTR", size, 0); err != nil {
-		return err
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if err := f.commit(); err != nil { // data that are written again must not come after it
 		return err
 	}
 	return f.SetAttr(SetSize(size))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42ext"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42xattr"
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 )
 
@@ -87,6 +88,28 @@ func TestCookiesThatComeBackEndAListing(t *testing.T) {
 	b := brent{n: maxEntries, end: 2 * maxEntries}
 	if err := b.next(5); err == nil || !strings.Contains(err.Error(), "limit of a directory") {
 		t.Error(err)
+	}
+}
+
+// A list of extended attributes ends, and its memory is bounded.
+func TestListsOfXattrsAreBounded(t *testing.T) {
+	key, long := nfs42xattr.XattrKey("k"), make(nfs42xattr.XattrKey, maxXattrName+1)
+	many := make([]nfs42xattr.XattrKey, maxXattrs+1)
+	for name, tt := range map[string]struct {
+		ok    nfs42xattr.ListXattrsResOK
+		valid bool
+	}{
+		"more to come":         {nfs42xattr.ListXattrsResOK{Cookie: 8, Names: []nfs42xattr.XattrKey{key, long[1:]}}, true},
+		"the end":              {nfs42xattr.ListXattrsResOK{Cookie: 7, EOF: true}, true},
+		"nothing":              {nfs42xattr.ListXattrsResOK{Cookie: 8}, false},
+		"the same cookie":      {nfs42xattr.ListXattrsResOK{Cookie: 7, Names: []nfs42xattr.XattrKey{key}}, false},
+		"a long key":           {nfs42xattr.ListXattrsResOK{Cookie: 8, Names: []nfs42xattr.XattrKey{long}, EOF: true}, false},
+		"too many keys":        {nfs42xattr.ListXattrsResOK{Cookie: 8, Names: many}, false},
+		"too many and the end": {nfs42xattr.ListXattrsResOK{Cookie: 8, Names: many, EOF: true}, false},
+	} {
+		if keys, err := addKeys(nil, 7, &tt.ok); (err == nil) != tt.valid || tt.valid && len(keys) != len(tt.ok.Names) {
+			t.Errorf("%s: %d keys, %v", name, len(keys), err)
+		}
 	}
 }
 

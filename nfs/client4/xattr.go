@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42xattr"
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 )
@@ -13,6 +14,7 @@ const (
 	maxXattr     = 64 << 10
 	maxXattrList = 64 << 10
 	maxXattrs    = 10_000
+	maxXattrName = 255
 )
 
 // GetXattr returns an extended attribute, whose key has no prefix such as "user." (RFC 8276 §8.2).
@@ -58,15 +60,26 @@ func (c *Client) ListXattrs(ctx context.Context, name string) (keys []string, er
 		if err = c.do(ctx, "LISTXATTRS", name, cmp, err); err != nil {
 			return nil, err
 		}
-		for _, k := range res.OK.Names {
-			keys = append(keys, string(k))
+		if keys, err = addKeys(keys, args.Cookie, &res.OK); err != nil {
+			return nil, fmt.Errorf("LISTXATTRS %q: %w", name, err)
 		}
-		switch {
-		case res.OK.EOF:
+		if res.OK.EOF {
 			return keys, nil
-		case len(res.OK.Names) == 0 || res.OK.Cookie == args.Cookie || len(keys) > maxXattrs:
-			return nil, fmt.Errorf("LISTXATTRS %q: %w", name, &nfs4.ProtocolError{Rule: fmt.Sprintf("cookie %d after %d names and no end (RFC 8276 §8.4.3)", res.OK.Cookie, len(keys))})
 		}
 		args.Cookie = res.OK.Cookie
 	}
+}
+
+// addKeys adds the keys of a reply, which was asked for from a cookie on, within the size limits.
+func addKeys(keys []string, from nfs42.Cookie, ok *nfs42xattr.ListXattrsResOK) ([]string, error) {
+	for _, k := range ok.Names {
+		if len(k) > maxXattrName {
+			return nil, &nfs4.ProtocolError{Rule: fmt.Sprintf("a key of %d bytes, expected at most %d", len(k), maxXattrName)}
+		}
+		keys = append(keys, string(k))
+	}
+	if len(keys) > maxXattrs || !ok.EOF && (len(ok.Names) == 0 || ok.Cookie == from) {
+		return nil, &nfs4.ProtocolError{Rule: fmt.Sprintf("cookie %d after %d names and no end (RFC 8276 §8.4.3)", ok.Cookie, len(keys))}
+	}
+	return keys, nil
 }
