@@ -25,6 +25,8 @@ var nfs4Mutants = []mutant{
 	{"state is reclaimed that was not lost", nfs4Establish, "	} else if err := s.restore(ctx, at, former != nil); err != nil {", "	}\n	if err := s.restore(ctx, at, former != nil); err != nil {", sessionTests},
 	{"a new connection is not bound", nfs4Establish, "	if at == nil {\n		return nil // CREATE", "	if true {\n		return nil // CREATE", sessionTests},
 	{"the lease is not renewed", nfs4Renew, "			wait = at.lease/3 -", "			wait = 30*at.lease -", sessionTests},
+	{"sessions whose reclaim failed stay at the server", nfs4Establish, "	if last != nil && last.client", "	if last != nil && last == former && last.client", sessionTests},
+	{"Close leaves the session that is being established", nfs4Renew, "	last := s.live // also", "	last := s.former // also", sessionTests},
 	{"revoked state is reported each time", nfs4Renew, "now != 0 && now != former&revoked &&", "now != 0 &&", sessionTests},
 	{"a callback is executed twice", nfs4Callback, "	case seq.SequenceID == slot.seq:\n		*res = slot.reply\n		return nil, nfs42.StatusOK\n", "", sessionTests},
 	{"a false retry of a callback is answered", nfs4Callback, "	case seq.SequenceID == slot.seq && sum != slot.sum:\n", "	case false:\n", sessionTests},

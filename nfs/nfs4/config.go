@@ -41,8 +41,8 @@ type Config struct {
 
 	// Reclaim is called after the server has lost the client's state: it restarted, or the lease
 	// expired. It reclaims opens, locks and delegations by do, before all other COMPOUNDs. If it
-	// fails, so do the COMPOUNDs that wait, and a later one begins again. If nil, nothing is
-	// reclaimed.
+	// fails, so do the COMPOUNDs that wait, and a later one begins again. It must not call the
+	// Session, which waits for it. If nil, nothing is reclaimed.
 	Reclaim func(ctx context.Context, do Doer) error
 
 	// Revoked is called when the server says that it has revoked state, with the flags of SEQUENCE

@@ -77,18 +77,23 @@ func (s *Session) establish(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	former, last := s.former, s.live // last is former, or a session whose reclaim failed
+	s.mu.Unlock()
 	at, err := s.createSession(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	former := s.former
 	known := former != nil && former.client == at.client && former.scope == at.scope && id.Flags&nfs42.ExchangeIDFlagConfirmedR != 0 && !s.reclaim
 	s.mu.Unlock()
-	if known {
-		if err := s.destroySession(ctx, former.id); err != nil {
+	if last != nil && last.client == at.client && last.scope == at.scope && last.id != at.id {
+		if err := s.destroySession(ctx, last.id); err != nil {
 			s.cfg.Logger.Debug("nfs4: DESTROY_SESSION of the former session", "reason", err)
 		}
+	}
+	if known {
+		s.cfg.Logger.Debug("nfs4: the server has kept the state")
 	} else if err := s.restore(ctx, at, former != nil); err != nil {
 		return nil, err
 	}
@@ -182,7 +187,6 @@ func (s *Session) createSession(ctx context.Context, id *nfs42.ExchangeIDResOK) 
 		MaxOperations: int(min(got.MaxOperations, want.MaxOperations)), Slots: int(min(got.MaxRequests, want.MaxRequests)),
 	}
 	at.slots, at.lease = newSlots(at.limits.Slots), defaultLease
-	at.renewed.Store(at.since.UnixNano())
 	s.mu.Lock()
 	s.live = at
 	s.mu.Unlock()

@@ -43,7 +43,7 @@ func (s *Session) renew() {
 		s.mu.Unlock()
 		wait := s.cfg.RetryPause
 		if at != nil {
-			wait = at.lease/3 - time.Since(time.Unix(0, at.renewed.Load()))
+			wait = at.lease/3 - at.idle()
 		}
 		t := time.NewTimer(max(wait, 0))
 		select {
@@ -52,7 +52,7 @@ func (s *Session) renew() {
 			t.Stop()
 			return
 		}
-		if at != nil && time.Since(time.Unix(0, at.renewed.Load())) < at.lease/3 {
+		if at != nil && at.idle() < at.lease/3 {
 			continue
 		}
 		c.Reset()
@@ -61,6 +61,11 @@ func (s *Session) renew() {
 			_ = s.pause(s.ctx, 5) // it fails when the Session is closed
 		}
 	}
+}
+
+// idle returns the time since the lease was renewed. Changes of the system's clock do not matter.
+func (at *session) idle() time.Duration {
+	return time.Since(at.since) - time.Duration(at.renewed.Load())
 }
 
 // State that SEQUENCE reports as revoked.
@@ -172,7 +177,8 @@ const closeTimeout = 5 * time.Second
 
 // Close makes the server forget the session and the client ID, and closes the carrier that DialTCP
 // or DialRDMA made. A server that does not answer delays it by 5 s at most. COMPOUNDs in progress
-// fail. The error is of the carrier.
+// fail. Close waits for callbacks and for Config.Reclaim, which must not call it. The error is of
+// the carrier.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	if s.ended {
@@ -180,7 +186,7 @@ func (s *Session) Close() error {
 		return nil
 	}
 	s.ended = true
-	now, former := s.now, s.former
+	now := s.now
 	s.now = nil
 	s.mu.Unlock()
 	if now != nil {
@@ -188,10 +194,13 @@ func (s *Session) Close() error {
 	}
 	s.cancel()
 	s.wg.Wait()
-	if former != nil {
+	s.mu.Lock()
+	last := s.live // also one that was being established
+	s.mu.Unlock()
+	if last != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 		defer cancel()
-		if err := s.leave(ctx, former); err != nil {
+		if err := s.leave(ctx, last); err != nil {
 			s.cfg.Logger.Info("nfs4: the server keeps the client ID until its lease ends", "reason", err)
 		}
 	}

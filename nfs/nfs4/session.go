@@ -56,7 +56,7 @@ type session struct {
 	slots   *slots
 	lease   time.Duration
 	since   time.Time
-	renewed atomic.Int64 // when the last good SEQUENCE was sent, in ns since 1970
+	renewed atomic.Int64 // when the last good SEQUENCE was sent, in ns after since
 }
 
 // Limits are the server's for the fore channel.
@@ -201,7 +201,7 @@ func (s *Session) once(ctx context.Context, at *session, c *Compound) (verdict, 
 		case kept:
 			at.slots.give(slot, false)
 		case consumed:
-			at.renewed.Store(sent.UnixNano())
+			at.renewed.Store(int64(sent.Sub(at.since)))
 			at.slots.give(slot, true)
 		case unknown:
 			s.settle(at, slot, seq)
