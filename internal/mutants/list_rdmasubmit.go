@@ -9,8 +9,10 @@ var (
 // and the goroutine that runs done functions.
 var rdmaSubmitMutants = []mutant{
 	{"functions run on the goroutine of a Post", "rdmaio/internal/driver/run.go", "		if rounds == 0 || d.due {\n", "		if d.due {\n			d.mu.Unlock()\n			d.owner.Run()\n			d.due = false\n			d.mu.Lock()\n			continue\n		}\n		if rounds == 0 {\n", driverTests},
-	{"a function that exits stops the runner", "rdmaio/internal/driver/run.go", "		if !returned {\n			go d.own()\n		}\n", "		if !returned {\n			d.due = false\n		}\n", driverTests},
-	{"a handler that exits stops the runner", "rdmaio/internal/driver/run.go", "	more := true // also if a handler exits the goroutine\n", "	more := false\n", driverTests},
+	{"a function that exits stops the runner", "rdmaio/internal/driver/run.go", "		if exited {\n			d.exited()\n		}\n	}()", "		if exited {\n			d.due = false\n		}\n	}()", driverTests},
+	{"a handler that exits stops the runner", "rdmaio/internal/driver/run.go", "	exited, more, rest := true,", "	exited, more, rest := false,", driverTests},
+	{"a handler that exits leaves completions", "rdmaio/internal/driver/run.go", "	d.look = d.look || !d.due //", "	//", driverTests},
+	{"an event function that exits starts a second runner", "rdmaio/internal/driver/run.go", "	exited = false\n	if !more {\n		d.rested(rest)\n	}\n", "	if !more {\n		d.rested(rest)\n	}\n	exited = false\n", driverTests},
 	{"a step is not finished after a handler has exited", "rdmaio/internal/driver/run.go", "	if d.left.effects != nil {\n		d.finish()\n	}\n", "	d.left.effects = nil\n", driverTests},
 	{"a handler that exits makes a step post again", "rdmaio/internal/driver/step.go", "		left.stage = postSends\n", "		defer func() { left.stage = max(left.stage, postSends) }()\n", driverTests},
 	{"a Disconnect that a handler has left does not return", "rdmaio/internal/driver/step.go", "	if left.stage == disconnect {\n", "	if left.stage == disconnect {\n		left.stage = carryOut\n", driverTests},

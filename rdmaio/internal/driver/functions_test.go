@@ -157,3 +157,77 @@ func TestHandlerExitsTheGoroutine(t *testing.T) {
 		})
 	}
 }
+
+// A handler that exits the goroutine during a step leaves no completion in the queues: the step had
+// a full batch, and there are more.
+func TestHandlerExitsBeforeTheLastCompletion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		r.alone = false
+		r.d.Start(fakeEngine{r})
+		synctest.Wait()
+		r.step = func(events []engine.Event, f *engine.Effects) {
+			if with(events, engine.EventCompletion) {
+				f.Sends = make([]verbs.SendWR, 1)
+			}
+		}
+		exits := 1
+		r.during = func(name string) {
+			if name == "post sends" && exits > 0 {
+				exits--
+				runtime.Goexit()
+			}
+		}
+		r.recvs.mu.Lock()
+		r.recvs.wcs = make([]verbs.WC, polled)
+		r.recvs.mu.Unlock()
+		go r.recvs.complete(verbs.WC{})
+		synctest.Wait()
+		if got := len(r.events(engine.EventCompletion)); exits != 0 || got != polled+1 {
+			t.Errorf("%d completions, want %d", got, polled+1)
+		}
+		r.d.Stop()
+	})
+}
+
+// A function of the user that exits the goroutine after the runner has left starts no second one.
+func TestEventFunctionExitsTheGoroutine(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r := newRig(t)
+			r.alone = false
+			r.d.Start(fakeEngine{r})
+			synctest.Wait()
+			begun, gate := make(chan struct{}), make(chan struct{})
+			r.step = func(events []engine.Event, _ *engine.Effects) {
+				switch events[0].XID {
+				case 1:
+					r.stats.FaultyMessages++
+				case 2:
+					close(begun)
+					<-gate
+				}
+			}
+			r.during = func(name string) {
+				if name == "peer faults" {
+					go r.d.Post(engine.Event{XID: 2})
+					<-begun
+					r.d.Post(engine.Event{XID: 3}) // for the runner, which is in a step
+					runtime.Goexit()
+				}
+			}
+			if own {
+				r.d.Queue(engine.Event{XID: 1})
+			} else {
+				go r.d.Post(engine.Event{XID: 1})
+			}
+			synctest.Wait()
+			close(gate)
+			synctest.Wait()
+			if want := [][]uint32{{0}, {1}, {2}, {3}}; !slices.EqualFunc(r.xids(), want, slices.Equal) {
+				t.Errorf("steps %v, want %v", r.xids(), want)
+			}
+			r.d.Stop()
+		})
+	}
+}

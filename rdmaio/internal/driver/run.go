@@ -73,25 +73,31 @@ func (d *Driver) run() {
 		return
 	}
 	d.running = true
-	more := true // also if a handler exits the goroutine
+	exited, more, rest := true, false, report{}
 	defer func() {
-		if more {
+		if exited {
+			d.exited()
+		} else if more {
 			// Under constant load, or for functions of the Owner, a goroutine of the Driver
 			// continues, and returns when the queue is empty. running remains true until then, and
 			// Stop waits for that.
 			go d.own()
 		}
 	}()
-	more = d.serve(rounds)
+	more, rest = d.serve(rounds)
+	exited = false
+	if !more {
+		d.rested(rest)
+	}
 }
 
 // runOwn is the Driver's goroutine that is the runner (Driver.own). It runs the Owner's functions,
 // too. If a function, or a handler in a step, exits the goroutine, another one continues.
 func (d *Driver) runOwn() {
-	returned := false
+	exited, rest := true, report{}
 	defer func() {
-		if !returned {
-			go d.own()
+		if exited {
+			d.exited()
 		}
 	}()
 	if d.left.effects != nil {
@@ -103,21 +109,47 @@ func (d *Driver) runOwn() {
 			d.due = false
 		}
 		d.mu.Lock()
-		more = d.serve(-1)
+		more, rest = d.serve(-1)
 	}
-	returned = true
+	exited = false
+	d.rested(rest)
 }
 
-// serve is the runner's loop. It returns false when the queue is empty: there is no runner then. It
-// returns true after the given rounds, and when functions of the Owner are due: runOwn must
-// continue. The caller holds d.mu, and serve releases it.
-func (d *Driver) serve(rounds int) (more bool) {
+// exited lets another goroutine be the runner, in place of this one that a handler or function has
+// exited. A handler may have left completions.
+func (d *Driver) exited() {
+	d.mu.Lock()
+	d.look = d.look || !d.due // a function of the Owner leaves none
+	d.mu.Unlock()
+	go d.own()
+}
+
+// report has the things that a runner does when it is not the runner any more.
+type report struct {
+	faults  *Faults // new ones of the peer, or nil
+	drained bool
+}
+
+// rested is called after serve has returned false. Another goroutine may be the runner.
+func (d *Driver) rested(r report) {
+	if r.faults != nil {
+		d.owner.PeerFaults(*r.faults)
+	}
+	if r.drained {
+		d.PostDrain()
+	}
+}
+
+// serve is the runner's loop. It returns false when the queue is empty: there is no runner then,
+// and the caller calls rested. It returns true after the given rounds, and when functions of the
+// Owner are due: runOwn must continue. The caller holds d.mu, and serve releases it.
+func (d *Driver) serve(rounds int) (more bool, _ report) {
 	for ; len(d.queue) > 0 || d.look || d.due; rounds-- {
 		if rounds == 0 || d.due {
 			d.freeMemory()
 			d.engine.ReadStats(&d.stats) // the queue may never be empty
 			d.mu.Unlock()
-			return true
+			return true, report{}
 		}
 		batch, look := d.queue, d.look
 		d.taken.Add(1)
@@ -145,17 +177,10 @@ func (d *Driver) serve(rounds int) (more bool) {
 	d.freeMemory()
 	d.running = false
 	d.engine.ReadStats(&d.stats)
-	faults := d.faults.update(&d.stats)
-	drained := d.requests.drained()
+	r := report{d.faults.update(&d.stats), d.requests.drained()}
 	d.idle.Broadcast()
 	d.mu.Unlock()
-	if faults != nil {
-		d.owner.PeerFaults(*faults)
-	}
-	if drained {
-		d.PostDrain()
-	}
-	return false
+	return false, r
 }
 
 // freeMemory frees memory of the runner before it leaves: what another one can use, and after a
