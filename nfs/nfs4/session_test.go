@@ -114,6 +114,9 @@ func TestDelayIsWaitedFor(t *testing.T) {
 			t.Errorf("%v: %v", tt.op, err)
 		}
 	}
+	if n := slices.Index(s.executed(0), nfs42.OpCreateSession.String()); slices.Contains(s.executed(n+1), nfs42.OpCreateSession.String()) {
+		t.Error("the session was given up")
+	}
 }
 
 // A server that answers NFS4ERR_DELAY without a limit is given up after MaxWait, or by the context.
