@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -57,28 +58,38 @@ func TestTsharkReadsOurMessages(t *testing.T) {
 			if service == gss.Integrity {
 				protected = "GSS Checksum: "
 			}
+			type message struct {
+				packet int // the last one with a part of it
+				text   string
+			}
+			var shown []message
+			for _, p := range tshark.Only(tshark.Parts(t, in, "rpc", "nfs"), "rpc", "nfs") {
+				if n := len(shown); n > 0 && shown[n-1].packet == p.Packet {
+					shown[n-1].text += p.Text
+				} else {
+					shown = append(shown, message{p.Packet, p.Text})
+				}
+			}
+			if len(shown) != 10 {
+				t.Fatalf("%d messages, want 10", len(shown))
+			}
+			frame := func(message int) string { return strconv.Itoa(shown[message-1].packet) }
+			created := "Created in frame: " + frame(4)
 			want := [][]string{ // of each message
 				{"GSS Procedure: RPCSEC_GSS_INIT (1)", "GSS Token"},
 				{"GSS Major Status: 1", "GSS Sequence Window: 128", "GSS Context Length: 16"},
 				{"GSS Procedure: RPCSEC_GSS_CONTINUE_INIT (2)", "GSS Token"},
 				{"GSS Major Status: 0", "GSS Sequence Window: 128", "Flavor: RPCSEC_GSS (6)"},
-				{"GSS Procedure: RPCSEC_GSS_DATA (0)", "GSS Sequence Number: 1", "Created in frame: 4", protected},
+				{"GSS Procedure: RPCSEC_GSS_DATA (0)", "GSS Sequence Number: 1", created, protected},
 				{"Accept State: RPC executed successfully (0)", "Flavor: RPCSEC_GSS (6)", protected},
-				{"GSS Procedure: RPCSEC_GSS_DATA (0)", "GSS Sequence Number: 2", "Created in frame: 4", protected},
+				{"GSS Procedure: RPCSEC_GSS_DATA (0)", "GSS Sequence Number: 2", created, protected},
 				{"Accept State: RPC executed successfully (0)", "Flavor: RPCSEC_GSS (6)", protected},
-				{"GSS Procedure: RPCSEC_GSS_DESTROY (3)", "GSS Sequence Number: 3", "Created in frame: 4", "Destroyed in frame: 9"},
+				{"GSS Procedure: RPCSEC_GSS_DESTROY (3)", "GSS Sequence Number: 3", created, "Destroyed in frame: " + frame(9)},
 				{"Accept State: RPC executed successfully (0)", "Flavor: RPCSEC_GSS (6)"},
-			}
-			shown := map[int]string{} // by packet
-			for _, p := range tshark.Parts(t, in, "rpc", "nfs") {
-				shown[p.Packet] += p.Text
-			}
-			if len(shown) != len(want) {
-				t.Fatalf("%d messages, want %d", len(shown), len(want))
 			}
 			for i := range want {
 				for _, line := range want[i] {
-					if text := shown[i+1]; !strings.Contains(text, line) {
+					if text := shown[i].text; !strings.Contains(text, line) {
 						t.Errorf("message %d has no line with %q:\n%s", i+1, line, text)
 					}
 				}
