@@ -42,7 +42,8 @@ func (l *FS) openDir(p string) (fd int, done func(), err error) {
 	case found:
 		return fd, func() { _ = syscall.Close(fd) }, nil
 	}
-	d, err := l.root.Open(p)
+	// Without the flag, opening a named pipe that is in place of the directory would block.
+	d, err := l.root.OpenFile(p, os.O_RDONLY|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return 0, nil, err
 	}
