@@ -27,7 +27,6 @@ var nfs4Mutants = []mutant{
 	{"the lease is not renewed", nfs4Renew, "			wait = at.lease/3 -", "			wait = 30*at.lease -", sessionTests},
 	{"sessions whose reclaim failed stay at the server", nfs4Establish, "	if last != nil && last.client", "	if last != nil && last == former && last.client", sessionTests},
 	{"Close leaves the session that is being established", nfs4Renew, "	last := s.live // also", "	last := s.former // also", sessionTests},
-	{"revoked state is reported each time", nfs4Renew, "now != 0 && now != former&revoked &&", "now != 0 &&", sessionTests},
 	{"revoked state is reported each time", nfs4Renew, "now != 0 && now != former&revoked &&", "now != 0 && now != former&0 &&", sessionTests},
 	{"a callback is executed twice", nfs4Callback, "	case seq.SequenceID == slot.seq:\n		*res = slot.reply\n		return nil, nfs42.StatusOK\n", "", sessionTests},
 	{"a false retry of a callback is answered", nfs4Callback, "	case seq.SequenceID == slot.seq && sum != slot.sum:\n", "	case false:\n", sessionTests},

@@ -16,7 +16,7 @@ var nfsCommandMutants = []mutant{
 	{"a link has the time of its copy", "nfs/cmd/nfs/copy.go", "\tif err := c.to.setLinkTime(as, source.ModTime()); err != nil {\n\t\treturn err\n\t}\n\tc.total.files++", "\tc.total.files++", nfsCommandTests},
 	{"a link that is there keeps its time", "nfs/cmd/nfs/copy.go", "\t\t\tif !there.ModTime().Equal(source.ModTime()) {", "\t\t\tif false {", nfsCommandTests},
 	{"a server must set the times of links", "nfs/cmd/nfs/remote.go", "\tif errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {", "\tif errors.Is(err, errors.ErrUnsupported) {", nfsCommandTests},
-	{"times are set through a link", "nfs/internal/filetimes/set_linux.go", "noFollow, 0, 0)", "0, 0, 0)", []string{"nfs/internal/filetimes", "nfs/localfs"}},
+	{"times are set through a link", "nfs/internal/filetimes/set_linux.go", "flags := uintptr(noFollow)", "flags := uintptr(0)", []string{"nfs/internal/filetimes", "nfs/localfs"}},
 	{"the zero time is a time", "nfs/internal/filetimes/set_linux.go", "\t\tif !at.IsZero() {", "\t\tif true {", []string{"nfs/internal/filetimes"}},
 	{"the parts of copies are in the totals", "nfs/cmd/nfs/scan.go", "\t\tcase isPart(entry.Name()):\n", "", nfsCommandTests},
 	{"totals lack the directories below", "nfs/cmd/nfs/scan.go", "\t\t\tif !c.count(path.Join(dir, entry.Name()), level+1, stopped) {", "\t\t\tif false {", nfsCommandTests},

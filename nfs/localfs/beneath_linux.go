@@ -33,6 +33,7 @@ const (
 	noSymlinks  = 0x04    // RESOLVE_NO_SYMLINKS
 	onlyBeneath = 0x08    // RESOLVE_BENEATH
 	noFollow    = 0x100   // AT_SYMLINK_NOFOLLOW
+	emptyPath   = 0x1000  // AT_EMPTY_PATH
 )
 
 func newBeneath(dir *os.File) beneath {

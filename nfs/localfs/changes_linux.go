@@ -161,49 +161,55 @@ func (l *FS) readLink(p string) (target string, err error) {
 	return target, err
 }
 
-// setAttr changes attributes, of a link itself and not of what it leads to.
+// setAttr changes attributes, of a link itself and not of what it leads to. The file is opened
+// before, so that one which others rename to its name at this time keeps its attributes.
 func (l *FS) setAttr(n *node, c vfs.Change) error {
 	return l.at("setattr", n.path, func(dir int, name string) error {
+		fd, err := syscall.Openat(dir, name, pathOnly|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
+		if err != nil {
+			return err
+		}
+		defer syscall.Close(fd)
+		var st syscall.Stat_t
+		if err := syscall.Fstat(fd, &st); err != nil {
+			return err
+		}
+		if !n.is(statOfSystem(&st)) {
+			return vfs.ErrStale
+		}
 		if uid, gid, ok := owners(c); ok {
-			if err := syscall.Fchownat(dir, name, uid, gid, noFollow); err != nil {
+			if err := syscall.Fchownat(fd, "", uid, gid, emptyPath); err != nil {
 				return err
 			}
 		}
 		if c.Mode != nil {
-			if err := l.chmod(dir, n.path, name, *c.Mode); err != nil {
+			if err := l.chmod(fd, n, *c.Mode); err != nil {
 				return err
 			}
 		}
 		if c.Atime.IsZero() && c.Mtime.IsZero() {
 			return nil
 		}
-		return setTimes(dir, name, c.Atime, c.Mtime)
+		if err = setTimes(fd, "", c.Atime, c.Mtime); err == syscall.EINVAL { // before Linux 5.8
+			err = setTimes(dir, name, c.Atime, c.Mtime)
+		}
+		return err
 	})
 }
 
-// chmod sets the mode of a file in a directory, and not of what a link in its place leads to.
-// Before Linux 6.6 no system call does that: then the file is opened by its path, and found by its
-// number in /proc.
-func (l *FS) chmod(dir int, p, name string, mode fs.FileMode) error {
+// chmod sets the mode of a Node, whose file is open without rights to read or write. Before Linux
+// 6.6 no system call does that: then the file is found by its number in /proc.
+func (l *FS) chmod(fd int, n *node, mode fs.FileMode) error {
 	bits := systemMode(mode)
-	if l.below.chmod {
-		return syscall.Fchmodat(dir, name, bits, noFollow)
-	}
-	fd, err := syscall.Openat(dir, name, pathOnly|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return err
-	}
-	defer syscall.Close(fd)
-	var st syscall.Stat_t
-	if err := syscall.Fstat(fd, &st); err != nil {
-		return err
-	}
-	if st.Mode&syscall.S_IFMT == syscall.S_IFLNK {
+	switch {
+	case n.Mode.Type() == fs.ModeSymlink:
 		return syscall.EOPNOTSUPP
+	case l.below.chmod:
+		return syscall.Fchmodat(fd, "", bits, emptyPath)
 	}
-	if err = syscall.Chmod("/proc/self/fd/"+strconv.Itoa(fd), bits); err == syscall.ENOENT {
-		// There is no /proc.
-		err = l.root.Chmod(p, mode)
+	err := syscall.Chmod("/proc/self/fd/"+strconv.Itoa(fd), bits)
+	if err == syscall.ENOENT { // there is no /proc
+		return l.root.Chmod(n.path, mode)
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func special(dir int, name string, what vfs.New) error {
 	return syscall.Mknodat(dir, name, kinds[what.Mode.Type()]|uint32(what.Mode.Perm()), int(dev))
 }
 
-// setTimes sets the times of an object in a directory. The zero time stands for no change.
+// setTimes sets the times of an object as filetimes.Set does.
 func setTimes(dir int, name string, atime, mtime time.Time) error {
 	return filetimes.Set(dir, name, atime, mtime)
 }
