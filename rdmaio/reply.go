@@ -63,7 +63,10 @@ func (r *request) more() bool {
 }
 
 // Serve implements oncrpc.Responder.
-func (r *request) Serve(h Handler) { r.host.conn.answerer.dispatch(r, h) }
+func (r *request) Serve(h Handler) {
+	r.marked, r.here = false, 0 // the other handler does not run in answerer.row
+	r.host.conn.answerer.dispatch(r, h)
+}
 
 // plan chooses the shape of a reply and registers the memory from which it is written. If that is
 // not possible, it returns the error for the peer, and the reason.

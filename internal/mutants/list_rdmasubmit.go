@@ -11,6 +11,7 @@ var rdmaSubmitMutants = []mutant{
 	{"functions run on the goroutine of a Post", "rdmaio/internal/driver/run.go", "		if rounds == 0 || d.due {\n", "		if d.due {\n			d.mu.Unlock()\n			d.owner.Run()\n			d.due = false\n			d.mu.Lock()\n			continue\n		}\n		if rounds == 0 {\n", driverTests},
 	{"a function that exits stops the runner", "rdmaio/internal/driver/run.go", "		if exited {\n			d.exited()\n		}\n	}()", "		if exited {\n			d.due = false\n		}\n	}()", driverTests},
 	{"a handler that exits stops the runner", "rdmaio/internal/driver/run.go", "	exited, more, rest := true,", "	exited, more, rest := false,", driverTests},
+	{"a Request that is passed on runs the row", "rdmaio/reply.go", "	r.marked, r.here = false, 0 //", "	//", []string{"rdmaio/internal/test/server"}},
 	{"a handler that exits leaves completions", "rdmaio/internal/driver/run.go", "	d.look = d.look || !d.due //", "	//", driverTests},
 	{"an event function that exits starts a second runner", "rdmaio/internal/driver/run.go", "	exited = false\n	if !more {\n		d.rested(rest)\n	}\n", "	if !more {\n		d.rested(rest)\n	}\n	exited = false\n", driverTests},
 	{"a step is not finished after a handler has exited", "rdmaio/internal/driver/run.go", "	if d.left.effects != nil {\n		d.finish()\n	}\n", "	d.left.effects = nil\n", driverTests},
