@@ -61,6 +61,9 @@ func (l *listed) entry(ino uint64) *entry {
 // time of its last change, or zero if that may not be over.
 func (t *table) list(ino, gen uint64, changed time.Time, links bool, dir uint64, name string) (uint64, error) {
 	t.mu.Lock()
+	if old, ok := t.listed.files[ino]; ok && links && (old.dir != dir || old.name != name) {
+		t.used(ino, gen) // listed has one name of each file, and this one has more
+	}
 	used := ino == t.root || t.entries[ino] != nil || gen == 0
 	if !used {
 		t.listed.put(ino, seen{gen: gen, dir: dir, name: name, changed: changed})

@@ -268,3 +268,24 @@ func TestListedNameIsUsedOnFullDisk(t *testing.T) {
 		t.Errorf("moved: %d lines late, %d files listed", len(tab.late), len(tab.listed.files))
 	}
 }
+
+// A file that was listed by two names is found by the one that stays.
+func TestListedFileKeepsItsOtherName(t *testing.T) {
+	for name, remove := range map[string]func(d vfs.Node, dir string) error{
+		"by a client":        func(d vfs.Node, _ string) error { return d.Remove("second") },
+		"by a local program": func(_ vfs.Node, dir string) error { return os.Remove(filepath.Join(dir, "d/second")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, dir := served(t)
+			check(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
+			check(t, os.WriteFile(filepath.Join(dir, "d/first"), nil, 0o600))
+			check(t, os.Link(filepath.Join(dir, "d/first"), filepath.Join(dir, "d/second")))
+			d, _ := at(t, l, "d")
+			id := idsOf(t, d)["first"]
+			check(t, remove(d, dir))
+			if _, _, err := l.Resolve(id); err != nil {
+				t.Errorf("the file by its other name: %v", err)
+			}
+		})
+	}
+}
