@@ -53,6 +53,7 @@ var vfsMutants = []mutant{
 	{"the search for openat2 leaves a file open", "nfs/localfs/beneath_linux.go", "\t\tb.use = true\n\t\t_ = syscall.Close(fd)", "\t\tb.use = true\n\t\t_ = fd", []string{"nfs/localfs"}},
 	{"a failed read wakes none that wait", "nfs/iofs/cache.go", "\tc.bytes -= bytes\n\tc.freed.Broadcast()", "\tc.bytes -= bytes", iofsTests},
 	{"a change walks to its directory", "nfs/localfs/changes_linux.go", "\tfd, found, err := l.below.directory(p)", "\tfd, found, err := 0, false, error(nil)", []string{"nfs/localfs"}},
+	{"a rename that fails removes a directory", "nfs/localfs/changes_linux.go", "\treturn l.at(\"rename\", old, func(from int, name string) error {\n", "\t_ = l.remove(p, true)\n\treturn l.at(\"rename\", old, func(from int, name string) error {\n", []string{"nfs/localfs"}},
 	{"the attributes of another file change", "nfs/localfs/changes_linux.go", "\t\tif !n.is(statOfSystem(&st)) {", "\t\tif false {", []string{"nfs/localfs"}},
 	{"a named pipe in place of a directory is opened", "nfs/localfs/changes_linux.go", "os.O_RDONLY|syscall.O_DIRECTORY, 0)", "os.O_RDONLY, 0)", []string{"nfs/localfs"}},
 	{"an older kernel sets a mode through a link", "nfs/localfs/changes_linux.go", "pathOnly|syscall.O_CLOEXEC|syscall.O_NOFOLLOW, 0)", "pathOnly|syscall.O_CLOEXEC, 0)", []string{"nfs/localfs"}},

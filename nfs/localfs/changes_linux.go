@@ -118,8 +118,8 @@ func result(errno syscall.Errno) error {
 	return nil
 }
 
-// rename renames an object.
-func (l *FS) rename(old, p string) error {
+// rename renames an object. It may replace an empty directory.
+func (l *FS) rename(old, p string, _ bool) error {
 	return l.at("rename", old, func(from int, name string) error {
 		return l.at("rename", p, func(to int, newName string) error {
 			return syscall.Renameat(from, name, to, newName)

@@ -31,8 +31,16 @@ func (l *FS) create(p string, what vfs.New) (st stat, known bool, err error) {
 // link gives a file one more name.
 func (l *FS) link(old, p string) error { return l.root.Link(old, p) }
 
-// rename renames an object.
-func (l *FS) rename(old, p string) error { return l.root.Rename(old, p) }
+// rename renames an object. If it replaces an empty directory, that is removed before, because
+// os.Root does not rename onto directories.
+func (l *FS) rename(old, p string, replaces bool) error {
+	if replaces {
+		if err := l.root.Remove(p); err != nil {
+			return err
+		}
+	}
+	return l.root.Rename(old, p)
+}
 
 // remove removes the name of a file, or an empty directory.
 func (l *FS) remove(p string, _ bool) error { return l.root.Remove(p) }

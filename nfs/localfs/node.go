@@ -215,6 +215,7 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 		return err
 	}
 	target, err := n.fs.child(dir, newName)
+	replaces := false // an empty directory
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		target = nil
@@ -223,14 +224,15 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 	case target.is(o.stat):
 		return nil
 	case o.Mode.IsDir() && target.Mode.IsDir():
-		if err := n.fs.makeWay(o, target); err != nil {
-			return err
+		if strings.HasPrefix(target.path, o.path+"/") {
+			return fs.ErrInvalid
 		}
+		replaces = true
 	}
 	if err := dir.keep(); err != nil { // the table leads from the new name to the root
 		return err
 	}
-	if err := n.fs.rename(o.path, path.Join(dir.path, newName)); err != nil {
+	if err := n.fs.rename(o.path, path.Join(dir.path, newName), replaces); err != nil {
 		return err
 	}
 	if target != nil {
@@ -238,13 +240,4 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 	}
 	n.fs.table.move(o.Ino, n.Ino, name, dir.Ino, newName)
 	return nil
-}
-
-// makeWay removes the empty directory that a Rename replaces, because os.Root does not rename onto
-// directories.
-func (l *FS) makeWay(o, target *node) error {
-	if strings.HasPrefix(target.path, o.path+"/") {
-		return fs.ErrInvalid
-	}
-	return l.remove(target.path, true)
 }
