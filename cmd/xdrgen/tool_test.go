@@ -125,7 +125,7 @@ func TestReadmeClone(t *testing.T) {
 	cmd.Dir = dir
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "refused", http.StatusForbidden) }))
 	defer proxy.Close()
-	cmd.Env = append(os.Environ(), "GOPROXY="+proxy.URL, "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=off", "GOFLAGS=-buildvcs=false -trimpath")
+	cmd.Env = append(os.Environ(), "GOPROXY="+proxy.URL, "GOSUMDB=off", "GOTOOLCHAIN=local", "GOWORK=", "GOFLAGS=-buildvcs=false -trimpath")
 	out, err := cmd.CombinedOutput()
 	for _, want := range []string{"\n12\n", "\nxdrgen ", "\nrpcrdma "} {
 		if err != nil || !strings.Contains("\n"+string(out), want) {
