@@ -319,7 +319,8 @@ func TestCrash(t *testing.T) {
 		}
 		line := make([]byte, 1000)
 		n, err := out.Read(line)
-		_, addr, _ := strings.Cut(strings.TrimSpace(string(line[:n])), "tcp ")
+		ready, _, _ := strings.Cut(string(line[:n]), "\n")
+		_, addr, _ := strings.Cut(ready, "tcp ")
 		addr, _, _ = strings.Cut(addr, ",")
 		return cmd, addr, err
 	}
