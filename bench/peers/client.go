@@ -95,7 +95,7 @@ func (p *ours) calls(op Op, count int, serial int64) error {
 	ctx := context.Background()
 	each := func(f func(name string) error) error {
 		for i := range count {
-			if err := f(fmt.Sprintf("work/%d-%d", serial, i)); err != nil {
+			if err := f(fmt.Sprintf("made/%d-%d", serial, i)); err != nil {
 				return err
 			}
 		}

@@ -111,7 +111,7 @@ func makeTree(dir string, depths []int, ops []Op) error {
 	block := make([]byte, 16*mib)
 	for _, depth := range depths {
 		at := dir + below(depth)
-		if err := os.MkdirAll(filepath.Join(at, "work"), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Join(at, "made"), 0o777); err != nil {
 			return err
 		}
 		for _, name := range []string{"data", "written"} {

@@ -93,7 +93,7 @@ func (n *node) is(st stat) bool {
 // SetAttr implements vfs.Node.
 func (n *node) SetAttr(c vfs.Change) error { return n.fs.setAttr(n, c) }
 
-// owners returns the arguments of chown(2) for a change, and whether it is one of these.
+// owners returns the arguments of chown(2). ok is false if the change has no owner and no group.
 func owners(c vfs.Change) (uid, gid int, ok bool) {
 	uid, gid = -1, -1
 	if c.UID != nil {

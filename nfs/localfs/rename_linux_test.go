@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// asNobody gives the thread of a test the rights of another user, where the test runs as root.
+// asNobody makes a test that runs as root use files as another user.
 func asNobody(t *testing.T, dirs ...string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

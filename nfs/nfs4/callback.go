@@ -87,7 +87,7 @@ type callback struct {
 // XDRSize implements xdr.Value. Callbacks are only read.
 func (c *callback) XDRSize() int { return 0 }
 
-// EncodeXDR implements xdr.Value for the other direction, which has no use.
+// EncodeXDR implements xdr.Value. It is not called: callbacks are only decoded.
 func (c *callback) EncodeXDR(*xdr.Encoder) error { return errDirection }
 
 // DecodeXDR reads CB_COMPOUND up to an unknown operation, or to more than the client allows.

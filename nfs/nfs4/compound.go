@@ -183,7 +183,7 @@ func put(e *xdr.Encoder, op nfs42ext.Op, args xdr.Value) error {
 	return args.EncodeXDR(e)
 }
 
-// DecodeXDR implements xdr.Value for the other direction, which has no use.
+// DecodeXDR implements xdr.Value. It is not called: a client only encodes COMPOUNDs.
 func (a *arguments) DecodeXDR(*xdr.Decoder) error { return errDirection }
 
 // results are the results of the COMPOUND as an xdr.Value.
@@ -192,7 +192,7 @@ type results Compound
 // XDRSize implements xdr.Value. Results are only read.
 func (r *results) XDRSize() int { return 0 }
 
-// EncodeXDR implements xdr.Value for the other direction, which has no use.
+// EncodeXDR implements xdr.Value. It is not called: a client only decodes results.
 func (r *results) EncodeXDR(*xdr.Encoder) error { return errDirection }
 
 // DecodeXDR reads the results, and compares each with its operation (RFC 8881 §15.2, §16.2).

@@ -105,12 +105,12 @@ static void run(long count, long depth)
 		}
 	} else if (!strcmp(op, "create") || !strcmp(op, "copy")) {
 		for (long i = 0; i < count; i++) {
-			snprintf(name, sizeof name, "/work/%ld-%ld", serial, i);
+			snprintf(name, sizeof name, "/made/%ld-%ld", serial, i);
 			make(name, !strcmp(op, "copy") ? 1024 : 0);
 		}
 	} else if (!strcmp(op, "remove")) {
 		for (long i = 0; i < count; i++) {
-			snprintf(name, sizeof name, "/work/%ld-%ld", serial, i);
+			snprintf(name, sizeof name, "/made/%ld-%ld", serial, i);
 			if (nfs_unlink(nfs, name))
 				die("unlink");
 		}

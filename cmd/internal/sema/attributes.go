@@ -48,7 +48,7 @@ func (l *linker) resolveAttributes(a *ir.Attributes) {
 	slices.SortFunc(a.Items, func(x, y ir.Attribute) int { return cmp.Compare(x.Number, y.Number) })
 }
 
-// holdsAttributes reports whether a struct has a bitmap of numbers and opaque data of any length.
+// holdsAttributes reports whether a struct has a bitmap and unbounded opaque data.
 func holdsAttributes(d *ir.Decl) bool {
 	if d.Kind != ir.Struct || d.List != nil || len(d.Fields) != 2 {
 		return false

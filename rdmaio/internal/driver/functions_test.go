@@ -212,7 +212,7 @@ func TestEventFunctionExitsTheGoroutine(t *testing.T) {
 				if name == "peer faults" {
 					go r.d.Post(engine.Event{XID: 2})
 					<-begun
-					r.d.Post(engine.Event{XID: 3}) // for the runner, which is in a step
+					r.d.Post(engine.Event{XID: 3}) // the runner, in a step, takes it
 					runtime.Goexit()
 				}
 			}

@@ -68,7 +68,7 @@ func names() []series {
 	}})
 }
 
-// anyCall calls each procedure with a handle in the place of each of its handles.
+// anyCall calls each procedure with o's handle in each place that takes a handle.
 func (s *scene) anyCall(u *user, at string, o, dir, f object) {
 	c, h := s.clients[u], o.of(u)
 	ask := func(procedure, answer string) { s.ask(at+"/"+procedure+" by "+u.name, answer) }
