@@ -126,6 +126,9 @@ func (c owner) complete(done []*engine.Call) {
 // Due implements driver.Owner.
 func (c owner) Due() bool { return c.caller.slots.due.Load() }
 
+// Polling implements driver.Owner.
+func (c owner) Polling() bool { return c.caller.lone.polling.Load() }
+
 // Run implements driver.Owner.
 func (c owner) Run() { c.caller.submits.runFunctions() }
 

@@ -17,8 +17,9 @@ import (
 // A second Call does not wait for the first: a caller in Progress runs the engine for all. When it
 // returns, Resume makes the provider continue for the Calls that are left.
 type lone struct {
-	qp    verbs.Progresser // nil if callers handle no messages
-	calls atomic.Int32     // Calls between begin and end
+	qp      verbs.Progresser // nil if callers handle no messages
+	calls   atomic.Int32     // Calls between begin and end
+	polling atomic.Bool      // a caller is in Progress
 }
 
 // begin is called for a Call that was posted. It may return before the Call is answered.
@@ -31,7 +32,9 @@ func (l *lone) begin(s *slot) {
 		return
 	}
 	s.polling.Store(true)
+	l.polling.Store(true)
 	l.qp.Progress(s.isAnswered)
+	l.polling.Store(false)
 	s.polling.Store(false)
 	if l.calls.Load() > 1 {
 		l.qp.Resume()

@@ -23,7 +23,7 @@ func (d *Driver) arrived(c *completions) {
 		return
 	}
 	c.armed, d.look = false, true
-	d.run()
+	d.run(d.reads)
 }
 
 // lost is the queue pair's Notify.

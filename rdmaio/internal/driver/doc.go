@@ -26,9 +26,10 @@
 //	      leave     more events
 //
 // Functions of the upper layer that a step makes due (Owner.Due) run between steps, while a
-// goroutine of the Driver is the runner. A goroutine that posts may have locks, and a function must
-// not exit the provider's: as runners they hand over. So all events that these functions post are
-// served in one step.
+// goroutine of the Driver is the runner, or the one of the provider that handles what the peer sends
+// (DeviceAttributes.ReaderNotifies). Any other goroutine may have locks that functions take: as the
+// runner it hands over, and so does a reader that a function exits, or that has run functions 64
+// times. All events that functions post are served in one step.
 //
 // # Locks
 //

@@ -91,6 +91,7 @@ func (e *ending) Serve(*engine.Effects) {}
 func (e *ending) PeerFaults(Faults)     {}
 func (e *ending) CreditsChanged()       {}
 func (e *ending) Due() bool             { return false }
+func (e *ending) Polling() bool         { return false }
 func (e *ending) Run()                  {}
 
 // Two Drivers over a provider that notifies inside a post pass a message to and fro many times, on

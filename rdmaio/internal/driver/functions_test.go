@@ -53,6 +53,106 @@ func TestFunctionsRunOnAGoroutineOfTheDriver(t *testing.T) {
 	}
 }
 
+// Functions that a completion makes due run on the goroutine that notifies, if that handles what
+// one peer sends, and is not a caller that polls.
+func TestFunctionsRunOnTheReader(t *testing.T) {
+	for _, tt := range []struct{ reads, polling, here bool }{
+		{false, false, false}, {true, false, true}, {true, true, false}, {false, true, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			r, gate := newRigOf(t, tt.reads), make(chan struct{})
+			r.polling.Store(tt.polling)
+			r.effects = func(*engine.Effects) { r.due.Store(len(r.events(engine.EventCompletion)) == 1 && r.count("run") == 0) }
+			within := false
+			r.functions = func() {
+				<-gate
+				within = r.inStep.Load()
+				for xid := range uint32(3) {
+					r.d.Queue(engine.Event{XID: 10 + xid})
+				}
+				r.due.Store(false)
+			}
+			notified := make(chan struct{})
+			go func() {
+				defer close(notified)
+				r.recvs.complete(verbs.WC{})
+			}()
+			synctest.Wait()
+			select {
+			case <-notified:
+				if tt.here {
+					t.Errorf("%+v: the function runs on another goroutine", tt)
+				}
+			default:
+				if !tt.here {
+					t.Errorf("%+v: the function runs on the goroutine that notifies", tt)
+				}
+			}
+			close(gate)
+			synctest.Wait()
+			if diff := cmp.Diff([][]uint32{{0}, {0}, {10, 11, 12}}, r.xids()); diff != "" || within || r.count("run") != 1 {
+				t.Errorf("%+v: functions ran %d times, within a step %v; steps (-want +got):\n%s", tt, r.count("run"), within, diff)
+			}
+			r.d.Stop()
+		})
+	}
+}
+
+// The reader hands over when functions are due again and again, and when one exits it.
+func TestReaderHandsOver(t *testing.T) {
+	for _, exits := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			r, gate := newRigOf(t, true), make(chan struct{})
+			last := rounds + 1
+			if exits {
+				last = 2
+			}
+			r.effects = func(*engine.Effects) { r.due.Store(r.count("run") < last) }
+			r.functions = func() {
+				n := r.count("run")
+				if n == last {
+					<-gate
+				}
+				r.d.Queue(engine.Event{XID: 1})
+				if exits && n == 1 {
+					runtime.Goexit()
+				}
+				r.due.Store(false)
+			}
+			notified := make(chan struct{})
+			go func() {
+				defer close(notified)
+				r.recvs.complete(verbs.WC{})
+			}()
+			synctest.Wait()
+			select {
+			case <-notified:
+			default:
+				t.Errorf("exits %v: after %d functions the goroutine that notifies runs another", exits, r.count("run"))
+			}
+			close(gate)
+			synctest.Wait()
+			if n := r.count("run"); n != last {
+				t.Errorf("exits %v: functions ran %d times, want %d", exits, n, last)
+			}
+			r.d.Stop()
+		})
+	}
+}
+
+// newRigOf returns the rig of a Driver that was started and is idle. reads is
+// DeviceAttributes.ReaderNotifies.
+func newRigOf(t *testing.T, reads bool) *rig {
+	t.Helper()
+	r := &rig{t: t, reads: reads}
+	if err := r.open(); err != nil {
+		t.Fatal(err)
+	}
+	r.d.Start(fakeEngine{r})
+	synctest.Wait()
+	return r
+}
+
 // A function that exits the goroutine does not stop the runner: another one runs the functions that
 // are left, and the engine.
 func TestFunctionExitsTheGoroutine(t *testing.T) {

@@ -47,6 +47,8 @@ type rig struct {
 
 	due       atomic.Bool // the Owner has functions
 	functions func()      // they are called
+	polling   atomic.Bool // a caller of the Owner polls
+	reads     bool        // DeviceAttributes.ReaderNotifies
 
 	reported verbs.DisconnectReason // by DisconnectFor
 }
@@ -201,6 +203,8 @@ func (o fakeOwner) CreditsChanged() { o.r.credits = append(o.r.credits, o.r.d.Cr
 
 func (o fakeOwner) Due() bool { return o.r.due.Load() }
 
+func (o fakeOwner) Polling() bool { return o.r.polling.Load() }
+
 func (o fakeOwner) Run() {
 	o.r.call("run")
 	o.r.functions()
@@ -218,6 +222,10 @@ func (r *rig) object(call string) error {
 type fakeDevice struct {
 	verbs.Device
 	r *rig
+}
+
+func (v fakeDevice) Attributes() verbs.DeviceAttributes {
+	return verbs.DeviceAttributes{ReaderNotifies: v.r.reads}
 }
 
 func (v fakeDevice) CreateCQ(entries int, notify func()) (verbs.CompletionQueue, error) {

@@ -47,7 +47,11 @@ type Owner interface {
 	// step, and an event follows each change to true outside of Effects.
 	Due() bool
 
-	// Run runs them. The runner calls it between steps, if it is a goroutine of the Driver.
+	// Polling reports whether a caller is in verbs.Progresser.Progress.
+	Polling() bool
+
+	// Run runs them. The runner calls it between steps, if it is a goroutine of the Driver, or the
+	// one of the provider that handles what the peer sends (DeviceAttributes.ReaderNotifies).
 	// If a function exits the goroutine, Run is called again on another one, for the others. Events
 	// that they post are served together.
 	Run()

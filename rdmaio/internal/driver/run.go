@@ -18,7 +18,7 @@ func (d *Driver) Post(ev engine.Event) {
 		return
 	}
 	d.queue = append(d.queue, ev)
-	d.run()
+	d.run(false)
 }
 
 // Queue is Post for a caller that may hold locks which Owner.Effects takes: another goroutine runs
@@ -62,12 +62,14 @@ func (d *Driver) PostTogether(ev engine.Event) {
 		d.mu.Unlock()
 		return
 	}
-	d.run()
+	d.run(false)
 }
 
-// run serves events until the queue is empty, unless another goroutine is the runner. The caller
-// holds d.mu, and run releases it.
-func (d *Driver) run() {
+// run serves events until the queue is empty, unless another goroutine is the runner. If reader is
+// true, it runs functions of the Owner, too, while no caller polls: then this is the goroutine of
+// the provider that handles the peer's messages, and not one of a caller that may have locks. The
+// caller holds d.mu, and run releases it.
+func (d *Driver) run(reader bool) {
 	if d.running || d.engine == nil {
 		d.mu.Unlock()
 		return
@@ -85,6 +87,10 @@ func (d *Driver) run() {
 		}
 	}()
 	more, rest = d.serve(rounds)
+	for n := rounds; more && d.due && reader && n > 0 && !d.owner.Polling(); n-- {
+		d.runFunctions()
+		more, rest = d.serve(rounds)
+	}
 	exited = false
 	if !more {
 		d.rested(rest)
@@ -105,14 +111,21 @@ func (d *Driver) runOwn() {
 	}
 	for more := true; more; {
 		if d.due {
-			d.owner.Run()
-			d.due = false
+			d.runFunctions()
+		} else {
+			d.mu.Lock()
 		}
-		d.mu.Lock()
 		more, rest = d.serve(-1)
 	}
 	exited = false
 	d.rested(rest)
+}
+
+// runFunctions runs the functions that are due, and returns with d.mu locked.
+func (d *Driver) runFunctions() {
+	d.owner.Run()
+	d.due = false
+	d.mu.Lock()
 }
 
 // exited lets another goroutine be the runner, in place of this one that a handler or function has

@@ -233,6 +233,6 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a.MaxInitiatorDepth, a.MaxResponderResources = defaultDepth, defaultDepth
 	a.MaxPrivateData = maxPrivate
 	a.Addresses = verbs.AddressIP
-	a.HeapMemory, a.RemoteInvalidate, a.LendReceives = true, true, true
+	a.HeapMemory, a.RemoteInvalidate, a.LendReceives, a.ReaderNotifies = true, true, true, true
 	return soft.Lower(provider, a, c.Limits, mpa.MaxDepth)
 }

@@ -74,7 +74,7 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a.MaxInitiatorDepth, a.MaxResponderResources = 16, 16
 	a.MaxPrivateData = maxPrivate
 	a.Addresses = verbs.AddressIP
-	a.HeapMemory, a.RemoteInvalidate, a.LendReceives = true, true, true
+	a.HeapMemory, a.RemoteInvalidate, a.LendReceives, a.ReaderNotifies = true, true, true, true
 	a, err := soft.Lower(provider, a, c.Limits, 1<<15)
 	if err != nil {
 		return a, err

@@ -27,7 +27,7 @@ func (d *device) Attributes() verbs.DeviceAttributes {
 	a.GuessableKeys = a.GuessableKeys || d.inj.has(GuessableKeys)
 	a.InvalidateWindowsOnly = a.InvalidateWindowsOnly || d.inj.has(WindowsOnly)
 	if d.inj.has(Plain) {
-		a.HeapMemory, a.LendReceives, a.InlineSize = false, false, 0
+		a.HeapMemory, a.LendReceives, a.ReaderNotifies, a.InlineSize = false, false, false, 0
 	}
 	return a
 }

@@ -612,7 +612,7 @@ func TestPlainDevicesHaveNoOptionalParts(t *testing.T) {
 	dev, _ := devices(t, inj)
 	a := dev.Attributes()
 	a.Name = ""
-	if want := (verbs.DeviceAttributes{}); a.HeapMemory || a.LendReceives || a.InlineSize != want.InlineSize {
+	if want := (verbs.DeviceAttributes{}); a.HeapMemory || a.LendReceives || a.ReaderNotifies || a.InlineSize != want.InlineSize {
 		t.Errorf("attributes %+v", a)
 	}
 	pd, err := dev.AllocPD()

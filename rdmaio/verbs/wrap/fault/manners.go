@@ -46,8 +46,8 @@ const (
 	// SlowRegister makes each registration take Config.RegisterDelay longer.
 	SlowRegister
 
-	// Plain hides abilities that only providers in software have: HeapMemory, LendReceives, and the
-	// interfaces Redirector, OnDemand and Progresser.
+	// Plain hides abilities that only providers in software have: HeapMemory, LendReceives,
+	// ReaderNotifies, and the interfaces Redirector, OnDemand and Progresser.
 	Plain
 
 	// Allowed has all of the above.
