@@ -107,3 +107,14 @@ func TestLoneRules(t *testing.T) {
 	none.begin(newSlot())
 	none.end()
 }
+
+// While a caller is in Progress, the functions of submitted Calls must run elsewhere.
+func TestACallerPolls(t *testing.T) {
+	p, during := &progresser{}, false
+	l := &lone{qp: p}
+	p.during = func() { during = l.polling.Load() }
+	l.begin(newSlot())
+	if after := l.polling.Load(); !during || after {
+		t.Errorf("polling in Progress %t, want true, and after it %t, want false", during, after)
+	}
+}

@@ -9,6 +9,12 @@ var (
 // and the goroutine that runs done functions.
 var rdmaSubmitMutants = []mutant{
 	{"functions run on the goroutine of a Post", "rdmaio/internal/driver/run.go", "		if rounds == 0 || d.due {\n", "		if d.due {\n			d.mu.Unlock()\n			d.owner.Run()\n			d.due = false\n			d.mu.Lock()\n			continue\n		}\n		if rounds == 0 {\n", driverTests},
+	{"functions run on the goroutine of a caller that polls", "rdmaio/internal/driver/run.go", " && !d.owner.Polling(); n-- {", "; n-- {", driverTests},
+	{"functions run where any connection's notification runs", "rdmaio/internal/driver/completions.go", "	d.run(d.reads)", "	d.run(true)", driverTests},
+	{"functions never run on the reader", "rdmaio/internal/driver/completions.go", "	d.run(d.reads)", "	d.run(false)", driverTests},
+	{"a reader runs functions without end", "rdmaio/internal/driver/run.go", "reader && n > 0 && ", "reader && ", driverTests},
+	{"no caller polls", "rdmaio/lone.go", "	l.polling.Store(true)\n", "", rdmaSubmitTests},
+	{"a caller polls for ever", "rdmaio/lone.go", "	l.polling.Store(false)\n", "", rdmaSubmitTests},
 	{"a function that exits stops the runner", "rdmaio/internal/driver/run.go", "		if exited {\n			d.exited()\n		}\n	}()", "		if exited {\n			d.due = false\n		}\n	}()", driverTests},
 	{"a handler that exits stops the runner", "rdmaio/internal/driver/run.go", "	exited, more, rest := true,", "	exited, more, rest := false,", driverTests},
 	{"a Request that is passed on runs the row", "rdmaio/reply.go", "	r.marked, r.here = false, 0 //", "	//", []string{"rdmaio/internal/test/server"}},
