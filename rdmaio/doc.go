@@ -227,6 +227,6 @@
 // answer their Calls first.
 //
 // A Call that is submitted (Conn.Submit) needs no goroutine to wait for a credit and its reply. Its
-// done function runs on a goroutine of the connection, which does nothing else then: over a provider
-// with DeviceAttributes.ReaderNotifies, the one that reads what the peer sends.
+// done function runs on a goroutine of the connection, which does nothing else then: over a
+// provider with DeviceAttributes.ReaderNotifies, the one that reads what the peer sends.
 package rdmaio

@@ -15,8 +15,9 @@ var _ oncrpc.Submitter = (*Conn)(nil)
 // Submit implements oncrpc.Submitter. The rules of Call apply; a Call beyond the credits waits as a
 // record in memory, and nothing limits how many do. done runs on a goroutine of the connection,
 // which does nothing else while it runs, and never within Submit. That is the goroutine that has
-// read the reply, if the device has one for each connection (DeviceAttributes.ReaderNotifies). Calls that are submitted in done
-// functions leave in one list of posts, after the last of the replies that came together.
+// read the reply, if the device has one for each connection (DeviceAttributes.ReaderNotifies).
+// Calls that are submitted in done functions leave in one list of posts, after the last of the
+// replies that came together.
 //
 // A Call that has to wait for something else than a credit and its reply has a goroutine: before
 // the peer's version is known, when the memory windows of the queue pair or Config.MaxReplyMemory

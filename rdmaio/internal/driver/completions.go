@@ -10,6 +10,7 @@ import (
 // completions is a completion queue.
 type completions struct {
 	cq    verbs.CompletionQueue
+	reads bool // DeviceAttributes.ReaderNotifies
 	armed bool // it will notify of its next completion; guarded by mu
 	await bool // Effects.Await, of the send queue; the runner's
 }
@@ -23,7 +24,7 @@ func (d *Driver) arrived(c *completions) {
 		return
 	}
 	c.armed, d.look = false, true
-	d.run(d.reads)
+	d.run(c.reads)
 }
 
 // lost is the queue pair's Notify.

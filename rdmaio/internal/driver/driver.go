@@ -25,7 +25,6 @@ type Driver struct {
 	recvs completions // of Receives
 	sends completions // of the send queue
 	start time.Time   // zero of the engine's clock
-	reads bool        // DeviceAttributes.ReaderNotifies
 
 	mu      sync.Mutex
 	idle    sync.Cond // running became false
@@ -56,7 +55,9 @@ type Driver struct {
 // entries in the receive queue and the send queue. bound is the usual number of regions that the
 // peer may access at a time. Events wait until Start.
 func New(dev verbs.Device, pd verbs.ProtectionDomain, owner Owner, recvs, sends, bound int) (_ *Driver, err error) {
-	d := &Driver{owner: owner, start: time.Now(), reads: dev.Attributes().ReaderNotifies}
+	d := &Driver{owner: owner, start: time.Now()}
+	d.recvs.reads = dev.Attributes().ReaderNotifies
+	d.sends.reads = d.recvs.reads
 	d.idle.L = &d.mu
 	d.alarm.fired, d.own = d.fired, d.runOwn
 	defer func() {
