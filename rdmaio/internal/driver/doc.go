@@ -26,7 +26,7 @@
 //	      leave     more events
 //
 // Functions of the upper layer that a step makes due (Owner.Due) run between steps, while a
-// goroutine of the Driver is the runner, or the one of the provider that handles the peer's messages
+// goroutine of the Driver is the runner, or the provider's one that handles the peer's messages
 // (DeviceAttributes.ReaderNotifies). Any other goroutine may have locks that functions take: as the
 // runner it hands over, and so does a reader that a function exits, or that has run functions 64
 // times. All events that functions post are served in one step.
