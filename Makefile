@@ -50,6 +50,7 @@ generate: check ## make spec/x from the documents, gen/ from spec/x, and the con
 	@$(xdrgen) gen -o examples/notes/notes -package notes examples/notes/notes.x
 	@$(xdrgen) gen -o test/linuxpeer/internal/nfs/nfs41 -package nfs41 test/linuxpeer/internal/nfs/nfs41/nfs41.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
+	@$(xdrgen) gen -o cmd/rpcrdma/internal/conform/program -package program cmd/rpcrdma/internal/conform/program/conform.x
 	@$(xdrgen) gen -o internal/zero -package zero internal/zero/zero.x
 	@$(GO) run ./tools/speccheck
 

@@ -21,6 +21,7 @@ type commandLine struct {
 	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=iwarp"`
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
 	Serve      serveCmd      `cmd:"" set:"provider=rdmatcp"`
+	Conform    conformCmd    `cmd:""`
 	Devices    devicesCmd    `cmd:""`
 	Selftest   selftestCmd   `cmd:"" set:"provider=ibverbs"`
 	Completion completionCmd `cmd:""`
@@ -63,7 +64,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 		return usage(env, args[0], tlsWithMode(args, cli.Complaint(parser.Model, args[0], err)))
 	}
 	env.flags = flagsOf(parsed.Selected())
-	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON || line.Devices.JSON || line.Selftest.JSON
+	env.json = line.Call.JSON || line.Info.JSON || line.Ping.JSON || line.NFSPing.JSON || line.Perf.JSON || line.Serve.JSON || line.Conform.JSON || line.Devices.JSON || line.Selftest.JSON
 	switch name, _, _ := strings.Cut(parsed.Command(), " "); name {
 	case "call":
 		err = line.Call.run(ctx, env)
@@ -77,6 +78,8 @@ func execute(ctx context.Context, args []string, env environment) int {
 		err = line.Perf.run(ctx, env)
 	case "serve":
 		err = line.Serve.run(ctx, env)
+	case "conform":
+		err = line.Conform.run(ctx, env)
 	case "devices":
 		err = line.Devices.run(env)
 	case "selftest":
@@ -93,7 +96,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 var otherWords = cli.Words{
 	"listen": "rpcrdma serve [ADDRESS]", "server": "rpcrdma serve", "s": "rpcrdma serve", "client": "rpcrdma ping HOST", "connect": "rpcrdma ping HOST",
 	"bench": "rpcrdma perf [HOST]", "benchmark": "rpcrdma perf [HOST]", "latency": "rpcrdma perf [HOST]", "list": "rpcrdma info HOST", "ls": "rpcrdma info HOST", "rpcinfo": "rpcrdma info HOST",
-	"ibv_devinfo": "rpcrdma devices", "nfs": "rpcrdma nfsping HOST", "nfs3": "rpcrdma nfsping HOST", "v": "rpcrdma version",
+	"ibv_devinfo": "rpcrdma devices", "conformance": "rpcrdma conform HOST", "check": "rpcrdma conform HOST", "nfs": "rpcrdma nfsping HOST", "nfs3": "rpcrdma nfsping HOST", "v": "rpcrdma version",
 }
 
 func unknownTopic(app *kong.Application, topic string) error {

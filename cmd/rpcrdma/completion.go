@@ -48,7 +48,7 @@ func completionCommands(app *kong.Application) []completion.Command {
 			c.Args = completion.Shells
 		case "call":
 			c.Operands = completion.OwnFiles
-		case "info", "ping", "nfsping", "perf":
+		case "info", "ping", "nfsping", "perf", "conform":
 			c.Operands = completion.Hosts
 		}
 	}

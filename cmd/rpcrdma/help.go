@@ -22,6 +22,8 @@ func help(topic string) (text string, ok bool) {
 		return helpPerf + helpDevice + helpExit, true
 	case "serve":
 		return helpServe + helpDevice + helpExit, true
+	case "conform":
+		return helpConform, true
 	case "devices":
 		return helpDevices, true
 	case "selftest":
@@ -58,6 +60,8 @@ Examples:
   rpcrdma perf localhost         measure the latency of small calls
   rpcrdma perf -size 1m -depth 8 localhost
                                  measure throughput
+  rpcrdma conform localhost:20050 100003.3
+                                 test a server of any program over TCP
 
 Commands:
   call        call a procedure of any interface file, with arguments and results in JSON
@@ -65,7 +69,8 @@ Commands:
   ping        connect to a server and repeat a null call
   nfsping     connect to an NFS server and repeat a null call of each version
   perf        measure latency, rate and throughput of calls
-  serve       run a server for ping and perf
+  serve       run a server for ping, perf and conform
+  conform     test whether an RPC server does what the documents require
   devices     list the RDMA devices of this machine, and what keeps them from being used
   selftest    run the acceptance suite on a device, and print a page to send back
   completion  print a completion script for a shell
@@ -166,7 +171,7 @@ Flags:
   -json          print JSON lines: rpcrdma help json
 `
 
-const helpServe = `Run a server for ping and perf until interrupted.
+const helpServe = `Run a server for ping, perf and conform until interrupted.
 
 Usage: rpcrdma serve [flags] [[HOST:]PORT]
 
@@ -177,11 +182,14 @@ Examples:
   rpcrdma serve -trace ladder.txt localhost:20050
   rpcrdma serve -versions 1,2        each client has the version that it begins with
   rpcrdma serve -tls -cert cert.pem -key key.pem
+  rpcrdma serve -carrier tcp 20050   RPC over TCP, for conform and other clients
 
 When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
 It answers procedure 0 of every program and version, so that ping works with any -prog.
 
 Flags:
+  -carrier NAME  rdma, tcp or udp; default rdma. The flags of connections over RDMA have no effect
+                 with tcp and udp, except that tcp has the TLS flags, too
   -q             print errors only
   -json          print JSON lines: rpcrdma help json
 `
@@ -301,7 +309,13 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
                    version 1, which has no such limits; reads is the number of RDMA Reads at a time,
                    0 if there is no limit, or less than 0 if Reads are not possible
   all    start     with -tls also tls_version tls_cipher_suite tls_server
-  serve  ready     address provider
+  serve  ready     address carrier provider
+  conform
+         case      name section result took_ns; result is ok, fail or skip. expected came: the
+                   answers that are allowed and the one that came, or reason of a skip
+         end       address carrier program version passed failed skipped took_ns
+         list      with -list: name section carriers test_program: whether it needs the program
+                   of conform.x
   devices
          device    device driver transport firmware bus board node_guid, as the kernel has them, and
                    ports: a list of objects with port state physical link_layer rate protocol,

@@ -30,7 +30,7 @@ func helpPage() string {
 		fmt.Fprintf(&b, "\n## %s\n\n", title)
 		block(text)
 	}
-	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest"} {
+	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve", "conform", "devices", "selftest"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
 		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma:")
@@ -47,7 +47,7 @@ func helpPage() string {
 // blocks when the output is not a terminal.
 func TestHelpPageShowsWhatHelpPrints(t *testing.T) {
 	var printed strings.Builder
-	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest", "errors", "exit-codes", "json", "completion"} {
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "conform", "devices", "selftest", "errors", "exit-codes", "json", "completion"} {
 		_, stdout, _ := try(t.Context(), strings.Fields("help "+topic)...)
 		printed.WriteString(stdout + "\n")
 	}
@@ -84,7 +84,7 @@ func TestHelpJSON(t *testing.T) {
 
 // TestHelpFitsIn80Columns prints each help text without a terminal.
 func TestHelpFitsIn80Columns(t *testing.T) {
-	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "devices", "selftest", "errors", "exit-codes", "json", "completion"} {
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "conform", "devices", "selftest", "errors", "exit-codes", "json", "completion"} {
 		code, stdout, _ := try(t.Context(), strings.Fields("help "+topic)...)
 		if code != exitDone || len(stdout) < 50 {
 			t.Errorf("help %s: exit code %d, %q", topic, code, stdout)
@@ -101,7 +101,7 @@ func TestHelpFitsIn80Columns(t *testing.T) {
 func TestHelpExamples(t *testing.T) {
 	t.Chdir(t.TempDir()) // one writes a file
 	n := 0
-	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "devices"} {
+	for _, topic := range []string{"", "call", "info", "ping", "nfsping", "perf", "serve", "conform", "devices"} {
 		text, _ := help(topic)
 		for line := range strings.Lines(text) {
 			fields := strings.Fields(line)

@@ -768,7 +768,7 @@ func TestUsageErrorsNameTheFault(t *testing.T) {
 		{"help pnig", `no help topic "pnig"; did you mean ping?`},
 		{"help jsno", `did you mean json?`},
 		{"pign localhost", `no command "pign"; did you mean ping?`},
-		{"-tcp localhost", `found "-tcp", expected a command first, such as rpcrdma call; did you mean rpcrdma call -carrier tcp?`},
+		{"-tcp localhost", `found "-tcp", expected a command first, such as rpcrdma call; did you mean rpcrdma call -carrier tcp, rpcrdma serve -carrier tcp or rpcrdma conform -carrier tcp?`},
 		{"-listen :20049", "did you mean rpcrdma serve [ADDRESS]?"},
 		{"perf -cont 3 localhost", "unknown flag -cont; did you mean -count?"},
 		{"serve -count 3", "unknown flag -count: it belongs to the commands ping, nfsping and perf"},

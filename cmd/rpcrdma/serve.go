@@ -6,17 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
 type serveCmd struct {
 	Quiet bool `short:"q"`
 	JSON  bool `name:"json"`
 	deviceFlags
-	Addr string `arg:"" optional:"" default:":20049"`
+	Carrier string `default:"rdma" enum:"tcp,udp,rdma"`
+	Addr    string `arg:"" optional:"" default:":20049"`
 }
 
 // run serves until the context is done.
@@ -27,7 +31,15 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 			help: "rpcrdma perf -provider mem, which runs client and server in one process",
 		}
 	}
-	if err := c.deviceFlags.check(); err != nil {
+	err = c.deviceFlags.check()
+	switch {
+	case err != nil:
+	case c.Carrier != "rdma" && (c.Trace != "" || c.Pcap != ""):
+		err = errors.New("-trace and -pcap show RDMA: they have no effect with -carrier " + c.Carrier)
+	case c.Carrier == "udp" && c.TLS:
+		err = errors.New("-tls is for streams: it is not possible with -carrier udp")
+	}
+	if err != nil {
 		return &failure{code: exitUsage, stage: "serve", err: err}
 	}
 	if c.TLS && c.Cert == "" {
@@ -47,20 +59,20 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		f.log = slog.New(slog.NewTextHandler(env.stderr, nil))
 		cfg.Logger = f.log
 	}
-	dev, err := f.open("server")
-	if err != nil {
+	s, err := c.listen(ctx, f, addr, cfg)
+	var fail *failure
+	if errors.As(err, &fail) {
 		return err
 	}
-	s, err := rdmaio.Listen(ctx, dev, addr, newService(), cfg)
 	if err != nil {
-		fail := &failure{code: exitFailed, stage: "listen", err: err, help: "an address of this machine, and a port that this user may open"}
-		if errors.Is(err, verbs.ErrAddressInUse) {
+		fail = &failure{code: exitFailed, stage: "listen", err: err, help: "an address of this machine, and a port that this user may open"}
+		if errors.Is(err, verbs.ErrAddressInUse) || errors.Is(err, syscall.EADDRINUSE) {
 			fail.help = "another port, or 0 for any free one"
 		}
 		return fail
 	}
 	if c.JSON {
-		line, _ := json.Marshal(map[string]any{"v": 1, "type": "ready", "address": s.Addr(), "provider": c.Provider})
+		line, _ := json.Marshal(map[string]any{"v": 1, "type": "ready", "address": s.Addr(), "carrier": c.Carrier, "provider": c.Provider})
 		fmt.Fprintf(env.stdout, "%s\n", line)
 	}
 	fmt.Fprintf(env.stderr, "ready %s\n", s.Addr())
@@ -72,6 +84,42 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
 	defer cancel()
 	return errors.Join(s.Shutdown(limit), s.Close())
+}
+
+// testServer is a server of any carrier.
+type testServer interface {
+	Addr() string
+	Done() <-chan struct{}
+	Err() error
+	Shutdown(ctx context.Context) error
+	Close() error
+}
+
+// datagramServer is a server without connections, which ends when it is closed.
+type datagramServer struct{ *udp.Server }
+
+func (datagramServer) Done() <-chan struct{}          { return nil }
+func (datagramServer) Err() error                     { return nil }
+func (datagramServer) Shutdown(context.Context) error { return nil }
+
+// listen starts the server. An error of the device is a *failure.
+func (c *serveCmd) listen(ctx context.Context, f *fabric, addr string, cfg *rdmaio.Config) (testServer, error) {
+	switch c.Carrier {
+	case "udp":
+		s, err := udp.Listen(ctx, addr, newService(), &udp.Config{Logger: f.log})
+		return datagramServer{s}, err
+	case "tcp":
+		stream := &tcp.Config{Logger: f.log}
+		if c.TLS {
+			stream.TLS = tcp.TLS{Mode: tcp.TLSRequired, Config: f.secure}
+		}
+		return tcp.Listen(ctx, addr, newService(), stream)
+	}
+	dev, err := f.open("server")
+	if err != nil {
+		return nil, err
+	}
+	return rdmaio.Listen(ctx, dev, addr, newService(), cfg)
 }
 
 // drainTime is the time limit for calls in progress when the server shuts down.

@@ -67,7 +67,7 @@ var mutants = slices.Concat(
 	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,
-	nfsMutants, nfsCommandMutants, vfsMutants,
+	nfsMutants, nfsCommandMutants, vfsMutants, conformMutants,
 	lockMutants,
 	managerMutants,
 	memoryMutants,

@@ -1,0 +1,74 @@
+package conform_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform"
+	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform/program"
+	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
+)
+
+func TestMain(m *testing.M) { os.Exit(leak.Run(m)) }
+
+var quiet = slog.New(slog.DiscardHandler)
+
+// servers start our server over each carrier.
+var servers = map[conform.Carrier]func(t *testing.T, h oncrpc.Handler) string{
+	conform.TCP: func(t *testing.T, h oncrpc.Handler) string {
+		s, err := tcp.Listen(context.Background(), "127.0.0.1:0", h, &tcp.Config{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s.Addr()
+	},
+	conform.UDP: func(t *testing.T, h oncrpc.Handler) string {
+		s, err := udp.Listen(context.Background(), "127.0.0.1:0", h, &udp.Config{Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s.Addr()
+	},
+}
+
+// Our server passes each case over each carrier.
+func TestOurServerPassesAllCases(t *testing.T) {
+	for carrier, serve := range servers {
+		t.Run(carrier.String(), func(t *testing.T) {
+			t.Parallel()
+			target := &conform.Target{
+				Carrier: carrier, Addr: serve(t, rpc.NewHandler(nil, conform.NewService())),
+				Program: program.Program, Version: program.Version1, Wait: 20 * time.Second,
+			}
+			for _, r := range runAll(t, target) {
+				if r.Skipped == "" && !r.Passed {
+					t.Errorf("%s (%s): expected %s, came %.100s", r.Case.Name, r.Case.Section, r.Expected, r.Came)
+				}
+			}
+		})
+	}
+}
+
+// runAll runs all cases.
+func runAll(t *testing.T, target *conform.Target) []*conform.Result {
+	t.Helper()
+	var list []*conform.Result
+	cases := conform.Cases()
+	for i := range cases {
+		r, err := target.Run(t.Context(), &cases[i])
+		if err != nil {
+			t.Fatalf("%s: %v", cases[i].Name, err)
+		}
+		list = append(list, r)
+	}
+	return list
+}

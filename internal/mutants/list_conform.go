@@ -1,0 +1,20 @@
+package main
+
+// conformTests are the packages that notice them.
+var conformTests = []string{"cmd/rpcrdma/internal/conform", "cmd/rpcrdma"}
+
+// conformMutants are in the conformance run, which must fail for servers that are wrong.
+var conformMutants = []mutant{
+	{"a case expects whatever comes", "cmd/rpcrdma/internal/conform/exchange.go", "\t\tif !e.allows(came) {", "\t\tif false {", conformTests},
+	{"a second answer is not seen", "cmd/rpcrdma/internal/conform/exchange.go", "(twice || !x.waits):", "false:", conformTests},
+	{"a server that serves no later call passes", "cmd/rpcrdma/internal/conform/target.go", "\tif usable && !x.probed && !x.probe() {", "\tif false {", conformTests},
+	{"a server that is gone passes", "cmd/rpcrdma/internal/conform/target.go", "\tif !usable {\n\t\tt.alive(ctx, res)\n\t}\n", "", conformTests},
+	{"bytes after a refusal are not seen", "cmd/rpcrdma/internal/conform/message.go", "\tif r.err == \"\" && len(r.b) > 0 && ", "\tif false && ", conformTests},
+	{"a verifier may be longer than 400 bytes", "cmd/rpcrdma/internal/conform/message.go", "\tcase n > maxAuth:", "\tcase false:", conformTests},
+	{"versions in any order", "cmd/rpcrdma/internal/conform/message.go", "\tif low > high {", "\tif false {", conformTests},
+	{"cases of other programs run without the test program", "cmd/rpcrdma/internal/conform/target.go", "\tcase c.Echo && !t.echo():", "\tcase false:", conformTests},
+	{"a record of any size is read", "cmd/rpcrdma/internal/conform/wire.go", "len(msg)+size > maxMessage || ", "", conformTests},
+	{"a failed case has exit code 0", "cmd/rpcrdma/conform.go", "\tcase sum.failed > 0:", "\tcase false:", conformTests},
+	{"serve answers other RPC versions", "cmd/rpcrdma/service.go", "\tcase len(call) >= 12 && binary.BigEndian.Uint32(call[8:]) != oncrpc.Version:", "\tcase false:", conformTests},
+	{"serve lets any credential pass", "cmd/rpcrdma/service.go", "refusal := oncrpc.CheckCred(cred); refusal != nil", "refusal := oncrpc.CheckCred(cred); false", conformTests},
+}
