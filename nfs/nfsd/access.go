@@ -38,6 +38,10 @@ func newUsers(cfg *Config, info vfs.Info) users {
 	return u
 }
 
+// noID is the number of no user and no group. For chown(2) it means "no change": an object that is
+// made for such a user would stay root's.
+const noID = 1<<32 - 1
+
 // caller returns the user of a call. AUTH_SYS proves nothing: the client's word is taken, except
 // for root. The error, for a malformed credential, refuses the call.
 func (u *users) caller(r *rpc.Request) (*caller, error) {
@@ -49,14 +53,16 @@ func (u *users) caller(r *rpc.Request) (*caller, error) {
 		return nil, err
 	}
 	c := &caller{uid: user.UID, gid: user.GID, gids: user.GIDs, root: user.UID == 0 && u.allowRoot}
-	if !u.allowRoot { // only the user and the group root are mapped: root keeps its other groups
-		if c.uid == 0 {
-			c.uid = u.anonUID
+	if c.uid == noID || c.uid == 0 && !u.allowRoot {
+		c.uid = u.anonUID
+	}
+	if c.gid == noID || c.gid == 0 && !u.allowRoot {
+		c.gid = u.anonGID
+	}
+	for i, gid := range c.gids {
+		if gid == 0 && !u.allowRoot {
+			c.gids[i] = u.anonGID
 		}
-		if c.gid == 0 {
-			c.gid = u.anonGID
-		}
-		c.gids = slices.DeleteFunc(c.gids, func(gid uint32) bool { return gid == 0 })
 	}
 	return c, nil
 }
@@ -131,8 +137,8 @@ func (c *caller) maySet(a *nfs3.Attr, set *nfs3.SetAttr) error {
 		return failed(nfs3.StatusPerm)
 	case set.Atime.Atime.Nseconds >= 1e9 || set.Mtime.Mtime.Nseconds >= 1e9:
 		return failed(nfs3.StatusInval)
-	case set.UID.SetIt && set.UID.UID == 1<<32-1 || set.GID.SetIt && set.GID.GID == 1<<32-1:
-		return failed(nfs3.StatusInval) // the system takes it for "no change"
+	case set.UID.SetIt && set.UID.UID == noID || set.GID.SetIt && set.GID.GID == noID:
+		return failed(nfs3.StatusInval)
 	}
 	if set.Size.SetIt || times && !exact {
 		if err := c.needData(a, mayWrite); err != nil {

@@ -17,8 +17,9 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// User 0 and callers without AUTH_SYS act as the anonymous user by default. User 0 keeps its groups
-// except group 0, as with Linux's server.
+// User 0 and callers without AUTH_SYS act as the anonymous user by default. User 0 keeps its
+// groups, and group 0 stands for the anonymous one, as with Linux's server. The number 2^32-1
+// stands for no user, even where user 0 is root.
 func TestRootSquash(t *testing.T) {
 	needRoot(t)
 	none := oncrpc.OpaqueAuth{}
@@ -35,6 +36,8 @@ func TestRootSquash(t *testing.T) {
 		{"AUTH_NONE", none, true, 65534, 65534, nfs3.StatusAcces},
 		{"group root", auth(t, 1000, 0, 0), false, 1000, 65534, nfs3.StatusAcces},
 		{"a user", auth(t, 1000, 100), false, 1000, 100, nfs3.StatusAcces},
+		{"no user", auth(t, 1<<32-1, 100), true, 65534, 100, nfs3.StatusAcces},
+		{"no group", auth(t, 1000, 1<<32-1), true, 1000, 65534, nfs3.StatusAcces},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			e := newExport(t, nfsd.Config{Async: true, AllowRoot: tt.allowRoot})
@@ -60,6 +63,21 @@ func TestRootSquash(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A member of group 0 is one of the anonymous group instead.
+func TestGroupRootIsMapped(t *testing.T) {
+	needRoot(t)
+	e := newExport(t, nfsd.Config{Async: true})
+	for name, gid := range map[string]int{"root": 0, "anonymous": 65534} {
+		check(t, os.WriteFile(filepath.Join(e.dir, name), []byte("x"), 0o640))
+		check(t, os.Chown(filepath.Join(e.dir, name), 1, gid))
+	}
+	c := e.client(t, auth(t, 2000, 2000, 5, 0))
+	for name, code := range map[string]nfs3.Status{"root": nfs3.StatusAcces, "anonymous": nfs3.StatusOK} {
+		h, _ := c.lookup(t, c.root, name)
+		want(t, "READ, group "+name, c.read(t, h, 0, 1).Status, code)
 	}
 }
 

@@ -154,7 +154,8 @@ type Attr struct {
 	Atime, Mtime, Ctime time.Time
 }
 
-// Change has attributes to set. Those that are nil, or the zero time, stay as they are.
+// Change has attributes to set. Those that are nil, or the zero time, stay as they are. The server
+// sets no ID to 2^32-1, which stands for no user and no group.
 type Change struct {
 	UID, GID     *uint32
 	Mode         *fs.FileMode // permissions, setuid, setgid and sticky bits

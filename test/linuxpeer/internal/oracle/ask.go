@@ -32,7 +32,7 @@ func questions(cfg Config) []series {
 	var list []series
 	rnd := rand.New(rand.NewPCG(cfg.Seed, 0))
 	for _, family := range []func() []series{
-		rights, chmods, setIDs, changes, stickies, names, types, handles, extents, owners, guards, creates, renames, links, cookies, times, facts,
+		rights, chmods, setIDs, changes, stickies, names, types, handles, extents, owners, mapped, guards, creates, renames, links, cookies, times, facts,
 	} {
 		all := family()
 		keep := (len(all) + cfg.Share - 1) / cfg.Share

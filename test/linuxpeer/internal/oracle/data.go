@@ -96,6 +96,38 @@ func owners() []series {
 	return list
 }
 
+// mapped asks for the rights of users that servers map to others, with objects of the users that
+// they may become, and for the owners of new objects.
+func mapped() []series {
+	var list []series
+	for _, id := range []uint32{0, 1000, 65534} {
+		list = append(list, series{fmt.Sprintf("mapped/objects of %d", id), func(s *scene) {
+			for _, class := range []nfs3.Mode{0o600, 0o060} {
+				f := s.make(s.top, fmt.Sprintf("f%o", class), nfs3.FileTypeReg, id, id, class)
+				d := s.make(s.top, fmt.Sprintf("d%o", class), nfs3.FileTypeDir, id, id, class|class/6)
+				for _, u := range strange() {
+					by := fmt.Sprintf(" of mode %o by %s", class, u.name)
+					s.ask("ACCESS of a file"+by, s.access(u, f))
+					s.ask("READ"+by, s.read(u, f, 0, 10))
+					s.ask("SETATTR"+by, s.setattr(u, f, setMode(class))+"; "+s.attr(f))
+					s.ask("ACCESS of a directory"+by, s.access(u, d))
+				}
+			}
+			for i, bits := range []nfs3.Mode{0o777, 0o2777} {
+				in := s.make(s.top, fmt.Sprint("in", i), nfs3.FileTypeDir, id, id, bits)
+				for j, u := range strange() {
+					n, where := fmt.Sprint("new", j), fmt.Sprintf(" in a directory of mode %04o by %s", bits, u.name)
+					s.ask("CREATE"+where, s.create(u, in, n, nfs3.CreateHow{Mode: nfs3.CreateModeGuarded, ObjAttributes: setMode(0o4711)}))
+					s.ask("MKDIR"+where, s.mkdir(u, in, n+"d", setMode(0o711)))
+					s.ask("SYMLINK"+where, s.symlink(u, in, n+"l", "to", nfs3.SetAttr{}))
+					s.ask("MKNOD"+where, s.mknod(u, in, n+"n", nfs3.FileTypeFifo, setMode(0o640)))
+				}
+			}
+		}})
+	}
+	return list
+}
+
 // creates asks for each way of CREATE about each kind of object that has the name already.
 func creates() []series {
 	hows := map[string]nfs3.CreateHow{

@@ -38,11 +38,17 @@ var (
 	root     = &user{name: "root"}
 	squashed = &user{name: "squashed root", gids: []uint32{0, 1000}, squashed: true}
 	nobody   = &user{name: "AUTH_NONE", none: true}
+	noUser   = &user{name: "user 2^32-1", uid: 1<<32 - 1, gid: 1000}
+	noGroup  = &user{name: "group 2^32-1", uid: 2000, gid: 1<<32 - 1, gids: []uint32{1<<32 - 1}}
+	wheel    = &user{name: "member of group 0", uid: 2000, gid: 2000, gids: []uint32{0}, squashed: true}
 )
 
 func everyone() []*user {
 	return []*user{owner, outsider, member, group, other, root, squashed, nobody}
 }
+
+// strange returns users that servers map to others, in part.
+func strange() []*user { return []*user{noUser, noGroup, wheel, squashed, nobody} }
 
 // session has clients of a server, one for each user.
 type session struct {
@@ -52,7 +58,7 @@ type session struct {
 
 func newSession(s *Server) (*session, error) {
 	all := &session{server: s, clients: map[*user]*nfs3rpc.Client{}}
-	for _, u := range everyone() {
+	for _, u := range append(everyone(), strange()...) {
 		var cfg rpc.ClientConfig
 		if !u.none {
 			var err error
