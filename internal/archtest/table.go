@@ -176,7 +176,7 @@ func Table() []Row {
 		{Package: "nfs/vfs/vfstest", Imports: []string{"nfs/vfs"}},
 		{Package: "nfs/memfs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},
 		{Package: "nfs/iofs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},
-		{Package: "nfs/localfs", Imports: []string{"nfs/internal/filetimes", "nfs/vfs", "nfs/vfs/vfstest"}, Unsafe: []string{"beneath_linux.go", "changes_linux.go", "system_linux.go"}},
+		{Package: "nfs/localfs", Imports: []string{"nfs/internal/filetimes", "nfs/vfs", "nfs/vfs/vfstest"}, Unsafe: []string{"beneath_linux.go", "changes_linux.go", "statx_linux.go", "system_linux.go"}},
 		{Package: "nfs/nfsd", Imports: []string{"gen/*", "gen/*/*", "nfs/gen/...", "nfs/internal/nlm", "nfs/localfs", "nfs/vfs", "runtime/..."}},
 		{Package: "nfs/internal/filetimes", Unsafe: []string{"set_linux.go"}},
 		{Package: "nfs/internal/locks"},

@@ -79,14 +79,14 @@ var nfsMutants = []mutant{
 	// Handles.
 	{"half of the MAC of a handle counts", "nfs/nfsd/handles.go", "\tif want := t.mac(body); !hmac.Equal(mac, want[:]) {", "\tif want := t.mac(body); !hmac.Equal(mac[:8], want[:8]) {", nfsdTests},
 	{"a change is settled within its second", "nfs/localfs/resolve.go", "return change.Unix()+1 < now.Unix() }", "return change.Unix() < now.Unix() }", localfsTests},
-	{"a handle is valid on another device", "nfs/localfs/resolve.go", "\t\tif st.dev == l.dev && st.Ino == ino && (same", "\t\tif st.Ino == ino && (same", localfsTests},
+	{"a handle is valid on another device", "nfs/localfs/resolve.go", "\t\tif st.dev == l.dev && !st.mounted && st.Ino == ino && (same", "\t\tif st.Ino == ino && (same", localfsTests},
 	{"a handle is stale with the first name", "nfs/localfs/resolve.go", "\t\tcase gone(err):\n\t\t\tcontinue", "\t\tcase gone(err):\n\t\t\treturn nil, vfs.Attr{}, vfs.ErrStale", localfsTests},
-	{"a mounted file system is served", "nfs/localfs/resolve.go", "\tif err == nil && st.dev != l.dev {", "\tif false {", localfsTests},
+	{"a mounted file system is served", "nfs/localfs/resolve.go", "\tif err == nil && (st.dev != l.dev || st.mounted) {", "\tif false {", localfsTests},
 	// Names.
 	{"LOOKUP without search permission", "nfs/nfsd/names.go", "\tif err := c.need(&dir.attr, mayExecute); err != nil {\n\t\treturn object{}, err\n\t}", "", nfsdTests},
 	{"changed directories are not stored", "nfs/nfsd/storage.go", "\t\tc.changed = append(c.changed, dir)", "\t\t_ = dir.Close()", nfsdTests},
 	{"an object whose creation failed stays", "nfs/nfsd/names.go", "\t\treturn errors.Join(err, dir.node.Remove(name))\n\t}\n\treturn nil\n}\n\n// results sets", "\t\treturn err\n\t}\n\treturn nil\n}\n\n// results sets", nfsdTests},
-	{"removed files stay in the table", "nfs/localfs/node.go", "\tn.fs.table.remove(o.Ino, n.Ino, name)\n\treturn nil", "\treturn nil", localfsTests},
+	{"removed files stay in the table", "nfs/localfs/node.go", "\t\tn.fs.table.remove(o.Ino, n.Ino, name)\n\t\treturn nil", "\t\treturn nil", localfsTests},
 	{"RENAME to a directory without permission", "nfs/nfsd/names.go", "\tfor _, dir := range []object{from, to} {", "\tfor _, dir := range []object{from} {", nfsdTests},
 	{"RENAME looks at names before permissions", "nfs/nfsd/names.go", "\tfor _, dir := range []object{from, to} {", "\tfor _, dir := range []object{to} {", nfsdTests},
 	{"RENAME replaces any file of a sticky directory", "nfs/nfsd/names.go", "\t\terr = c.mayRemove(&to.attr, &target.attr)", "\t\terr = nil", nfsdTests},

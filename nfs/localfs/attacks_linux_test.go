@@ -14,15 +14,15 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
-// eachWay runs a test with openat2 and without it.
+// eachWay runs a test with openat2 and statx, without the first, and without both.
 func eachWay(t *testing.T, test func(t *testing.T, l *FS, dir string)) {
-	for _, use := range []bool{true, false} {
-		t.Run(fmt.Sprint("openat2=", use), func(t *testing.T) {
+	for _, way := range []struct{ openat2, statx bool }{{true, true}, {false, true}, {false, false}} {
+		t.Run(fmt.Sprintf("openat2=%v,statx=%v", way.openat2, way.statx), func(t *testing.T) {
 			l, dir := served(t)
-			if use && !l.below.use {
-				t.Skip("the kernel does not have openat2, or a sandbox refuses it")
+			if way.openat2 && !l.below.use || way.statx && !l.below.statx {
+				t.Skip("the kernel does not have openat2 or statx, or a sandbox refuses them")
 			}
-			l.below.use = use
+			l.below.use, l.below.statx = way.openat2, way.statx
 			test(t, l, dir)
 		})
 	}

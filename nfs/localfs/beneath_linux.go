@@ -15,12 +15,14 @@ import (
 )
 
 // beneath finds files by openat2(2): one system call for a path of any length, in which the kernel
-// goes neither through a symbolic link nor out of the directory. What it does not do is left to
-// os.Root, which opens each directory of a path: errors other than that there is no such name,
-// paths through links, older kernels, and sandboxes that refuse the call.
+// goes through no symbolic link, not out of the directory, and into nothing that is mounted in it.
+// What it does not do is left to os.Root, which opens each directory of a path: errors other than
+// that there is no such name, paths through links, older kernels, and sandboxes that refuse the
+// call.
 type beneath struct {
 	dir   *os.File
 	use   bool
+	statx bool // the system has statx(2), since Linux 4.11
 	chmod bool // the system has fchmodat2(2), since Linux 6.6
 }
 
@@ -30,6 +32,7 @@ type how struct{ flags, mode, resolve uint64 }
 const (
 	openat2     = 437     // on all architectures that generations are for
 	pathOnly    = 1 << 21 // O_PATH
+	noMounts    = 0x01    // RESOLVE_NO_XDEV
 	noSymlinks  = 0x04    // RESOLVE_NO_SYMLINKS
 	onlyBeneath = 0x08    // RESOLVE_BENEATH
 	noFollow    = 0x100   // AT_SYMLINK_NOFOLLOW
@@ -39,6 +42,8 @@ const (
 func newBeneath(dir *os.File) beneath {
 	b := beneath{dir: dir}
 	b.chmod = syscall.Fchmodat(int(dir.Fd()), "", 0, noFollow) == syscall.ENOENT
+	_, err := statx(int(dir.Fd()), ".")
+	b.statx = err == nil
 	if nameToHandleAt[runtime.GOARCH] == 0 { // openat2 may have another number
 		return b
 	}
@@ -55,25 +60,32 @@ func (b *beneath) call(path string, flags int) (fd int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	h := how{flags: uint64(flags | syscall.O_CLOEXEC | syscall.O_NOFOLLOW), resolve: noSymlinks | onlyBeneath}
+	h := how{flags: uint64(flags | syscall.O_CLOEXEC | syscall.O_NOFOLLOW), resolve: noMounts | noSymlinks | onlyBeneath}
 	n, _, errno := syscall.Syscall6(openat2, b.dir.Fd(), uintptr(unsafe.Pointer(name)), uintptr(unsafe.Pointer(&h)), unsafe.Sizeof(h), 0, 0)
-	if errno != 0 {
-		return 0, &fs.PathError{Op: "openat2", Path: path, Err: errno}
+	switch errno {
+	case 0:
+		return int(n), nil
+	case syscall.EXDEV: // something is mounted over the path
+		return 0, vfs.ErrStale
 	}
-	return int(n), nil
+	return 0, &fs.PathError{Op: "openat2", Path: path, Err: errno}
 }
 
-// is reports whether openat2 finds a path. For one name os.Root makes one call, too.
-func (b *beneath) is(path string) bool { return b.use && strings.Contains(path, "/") }
+// certain reports whether os.Root would not find a file that openat2 does not find.
+func certain(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, vfs.ErrStale) }
 
 // lstat returns the attributes of an object, unless done is false: then os.Root has to.
 func (b *beneath) lstat(path string) (st stat, done bool, err error) {
-	if !b.is(path) {
+	if !b.use {
 		return st, false, nil
+	}
+	if !strings.Contains(path, "/") && path != "." && b.statx {
+		st, err = statx(int(b.dir.Fd()), path)
+		return st, true, err
 	}
 	fd, err := b.call(path, pathOnly)
 	if err != nil {
-		return st, errors.Is(err, fs.ErrNotExist), err
+		return st, certain(err), err
 	}
 	var sys syscall.Stat_t
 	err = syscall.Fstat(fd, &sys)
@@ -83,43 +95,20 @@ func (b *beneath) lstat(path string) (st stat, done bool, err error) {
 
 // open opens a file, unless done is false.
 func (b *beneath) open(path string, flag int) (f *os.File, done bool, err error) {
-	if !b.is(path) {
-		return nil, false, nil
-	}
-	fd, err := b.call(path, flag|syscall.O_LARGEFILE)
-	if err != nil {
-		return nil, errors.Is(err, fs.ErrNotExist), err
+	fd, done, err := b.descriptor(path, flag|syscall.O_LARGEFILE)
+	if !done || err != nil {
+		return nil, done, err
 	}
 	return os.NewFile(uintptr(fd), filepath.Join(b.dir.Name(), path)), true, nil
 }
 
-// directory opens a directory for calls with a name in it, unless done is false.
-func (b *beneath) directory(path string) (fd int, done bool, err error) {
+// descriptor opens an object, unless done is false.
+func (b *beneath) descriptor(path string, flag int) (fd int, done bool, err error) {
 	if !b.use {
 		return 0, false, nil
 	}
-	fd, err = b.call(path, pathOnly|syscall.O_DIRECTORY)
-	return fd, err == nil || errors.Is(err, fs.ErrNotExist), err
-}
-
-// fstatat are the numbers of newfstatat(2) or fstatat64(2), which fill a syscall.Stat_t.
-var fstatat = map[string]uintptr{
-	"386": 300, "amd64": 262, "arm": 327, "arm64": 79, "ppc64": 291, "ppc64le": 291, "riscv64": 79, "s390x": 293,
-}
-
-// lstatIn returns the attributes of a name in an open directory, unless done is false.
-func lstatIn(dir *os.File, name string) (st stat, done bool, err error) {
-	call, ok := fstatat[runtime.GOARCH]
-	b, err := syscall.BytePtrFromString(name)
-	if !ok || err != nil {
-		return st, false, err
-	}
-	var sys syscall.Stat_t
-	_, _, errno := syscall.Syscall6(call, dir.Fd(), uintptr(unsafe.Pointer(b)), uintptr(unsafe.Pointer(&sys)), noFollow, 0, 0)
-	if errno != 0 {
-		return st, true, &fs.PathError{Op: "fstatat", Path: name, Err: errno}
-	}
-	return statOfSystem(&sys), true, nil
+	fd, err = b.call(path, flag)
+	return fd, err == nil || certain(err), err
 }
 
 // statOfSystem returns the attributes in the result of stat(2).

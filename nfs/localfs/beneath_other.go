@@ -13,8 +13,5 @@ func (beneath) lstat(string) (st stat, done bool, err error) { return stat{}, fa
 
 func (beneath) open(string, int) (f *os.File, done bool, err error) { return nil, false, nil }
 
-// lstatIn leaves all to os.Root, too.
-func lstatIn(*os.File, string) (st stat, done bool, err error) { return stat{}, false, nil }
-
 // generationOf returns the generation of a file that was found by its name.
 func generationOf(n *node) uint64 { return n.fs.generation(n.path) }

@@ -2,9 +2,10 @@
 //
 // All access goes through openat2(2), in which the kernel follows no link, or an os.Root, so no
 // symbolic link leads out of the directory, whether a client or a local program made it. The last
-// component of a path is never followed, files are compared after they are opened, and only
-// regular files and directories are opened. Other file systems that are mounted below the
-// directory are refused with fs.ErrPermission.
+// component of a path is never followed. Each object is compared after it is opened with the one
+// that was found before, and only regular files and directories are opened to read or write.
+// Directories and files that are mounted below the directory are refused with fs.ErrPermission
+// (ADR 0216).
 //
 // An ID has the inode number and the generation of its file. A table leads from the number to the
 // name and the parent of each file that has an ID. It is in memory and in a file of the state

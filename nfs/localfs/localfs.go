@@ -142,7 +142,8 @@ var errSystem = errors.New("localfs: no inode numbers here: serve on Linux, macO
 // stat holds the attributes of an object, and its device.
 type stat struct {
 	vfs.Attr
-	dev uint64
+	dev     uint64
+	mounted bool // over the name by which it was found
 }
 
 // lstat returns the attributes of an object. It does not follow a symbolic link at the end of the

@@ -20,8 +20,10 @@ type node struct {
 	dir  *node  // of name
 	name string
 
-	listing *os.File // the directory while it is listed, for the names in it
-	listed  bool     // found in a listing
+	held    bool // the object is open, as fd, for calls with names in it
+	fd      int
+	listing bool // the names of a directory are listed
+	listed  bool // found in a listing
 }
 
 // ID implements vfs.Node.
@@ -87,11 +89,11 @@ func (n *node) Attr() (vfs.Attr, error) {
 // is reports whether a node's file has these attributes. A new object of another type may have the
 // inode number of a removed one.
 func (n *node) is(st stat) bool {
-	return st.Ino == n.Ino && st.dev == n.dev && st.Mode.Type() == n.Mode.Type()
+	return !st.mounted && st.Ino == n.Ino && st.dev == n.dev && st.Mode.Type() == n.Mode.Type()
 }
 
 // SetAttr implements vfs.Node.
-func (n *node) SetAttr(c vfs.Change) error { return n.fs.setAttr(n, c) }
+func (n *node) SetAttr(c vfs.Change) error { return n.setAttr(c) }
 
 // owners returns the arguments of chown(2). ok is false if the change has no owner and no group.
 func owners(c vfs.Change) (uid, gid int, ok bool) {
@@ -110,7 +112,7 @@ func (n *node) ReadLink() (string, error) {
 	if n.Mode.Type() != fs.ModeSymlink {
 		return "", fs.ErrInvalid
 	}
-	return n.fs.readLink(n.path)
+	return n.readLink()
 }
 
 // ReadDir implements vfs.Node.
@@ -123,8 +125,8 @@ func (n *node) ReadDir(cookie uint64, f func(vfs.Entry) bool) (eof bool, err err
 		return false, err
 	}
 	defer d.Close()
-	n.listing = d
-	defer func() { n.listing = nil }()
+	n.held, n.fd, n.listing = true, int(d.Fd()), true
+	defer func() { n.held, n.listing = false, false }()
 	return readDir(d, cookie, func(name string, ino, next uint64) bool {
 		switch {
 		case name == "." || name == ".." && n.path == ".":
@@ -166,50 +168,69 @@ func (n *node) Lookup(name string) (vfs.Node, vfs.Attr, error) {
 }
 
 // Create implements vfs.Node.
-func (n *node) Create(name string, what vfs.New) (vfs.Node, vfs.Attr, error) {
+func (n *node) Create(name string, what vfs.New) (_ vfs.Node, a vfs.Attr, err error) {
 	p, err := n.join(name)
 	if err != nil {
-		return nil, vfs.Attr{}, err
+		return nil, a, err
 	}
-	st, known, err := n.fs.create(p, what)
-	switch {
-	case err != nil:
-		return nil, vfs.Attr{}, err
-	case known && st.dev == n.fs.dev:
-		return &node{fs: n.fs, path: p, stat: st, dir: n, name: name}, st.Attr, nil
-	}
-	o, err := n.fs.child(n, name)
+	var o *node
+	err = n.hold(func() error {
+		st, known, err := n.create(name, what)
+		switch {
+		case err != nil:
+			return err
+		case known && st.dev == n.fs.dev:
+			o = &node{fs: n.fs, path: p, stat: st, dir: n, name: name}
+			return nil
+		}
+		if o, err = n.fs.child(n, name); err != nil {
+			err = errors.Join(err, n.remove(name, what.Mode.IsDir()))
+		}
+		return err
+	})
 	if err != nil {
-		return nil, vfs.Attr{}, errors.Join(err, n.fs.remove(p, what.Mode.IsDir()))
+		return nil, a, err
 	}
 	return o, o.stat.Attr, nil
 }
 
 // Link implements vfs.Node.
 func (n *node) Link(dir vfs.Node, name string) error {
-	p, err := dir.(*node).join(name)
-	if err != nil {
+	to := dir.(*node)
+	if _, err := to.join(name); err != nil {
 		return err
 	}
-	return n.fs.link(n.path, p)
+	return n.link(to, name)
 }
 
 // Remove implements vfs.Node.
 func (n *node) Remove(name string) error {
-	o, err := n.fs.child(n, name)
-	if err != nil {
-		return err
-	}
-	if err := n.fs.remove(o.path, o.Mode.IsDir()); err != nil {
-		return err
-	}
-	n.fs.table.remove(o.Ino, n.Ino, name)
-	return nil
+	return n.hold(func() error {
+		o, err := n.fs.child(n, name)
+		if err != nil {
+			return err
+		}
+		if err := n.remove(name, o.Mode.IsDir()); err != nil {
+			return err
+		}
+		n.fs.table.remove(o.Ino, n.Ino, name)
+		return nil
+	})
 }
 
 // Rename implements vfs.Node.
 func (n *node) Rename(name string, to vfs.Node, newName string) error {
 	dir := to.(*node)
+	if dir.path == n.path {
+		dir = n // so that it is opened once
+	}
+	return n.hold(func() error {
+		return dir.hold(func() error { return n.move(name, dir, newName) })
+	})
+}
+
+// move renames an object of an open directory to a name of another open one.
+func (n *node) move(name string, dir *node, newName string) error {
 	o, err := n.fs.child(n, name)
 	if err != nil {
 		return err
@@ -232,7 +253,7 @@ func (n *node) Rename(name string, to vfs.Node, newName string) error {
 	if err := dir.keep(); err != nil { // the table leads from the new name to the root
 		return err
 	}
-	if err := n.fs.rename(o.path, path.Join(dir.path, newName), replaces); err != nil {
+	if err := n.rename(name, dir, newName, replaces); err != nil {
 		return err
 	}
 	if target != nil {

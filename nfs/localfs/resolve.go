@@ -34,7 +34,7 @@ func (l *FS) resolve(ino, gen uint64) (vfs.Node, vfs.Attr, error) {
 			return nil, vfs.Attr{}, err
 		}
 		same := !confirmed.IsZero() && confirmed.Equal(st.Ctime)
-		if st.dev == l.dev && st.Ino == ino && (same || l.confirm(path, gen, &st)) {
+		if st.dev == l.dev && !st.mounted && st.Ino == ino && (same || l.confirm(path, gen, &st)) {
 			return &node{fs: l, path: path, stat: st, gen: gen}, st.Attr, nil
 		}
 	}
@@ -65,21 +65,14 @@ func (l *FS) child(dir *node, name string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	var st stat
-	done := false
-	if dir.listing != nil {
-		st, done, err = lstatIn(dir.listing, name)
-	}
-	if !done {
-		st, err = l.lstat(p)
-	}
-	if err == nil && st.dev != l.dev {
-		err = fs.ErrPermission // another file system is mounted there
+	st, err := dir.lstat(name)
+	if err == nil && (st.dev != l.dev || st.mounted) {
+		err = fs.ErrPermission // another file system, or a part of this one, is mounted there
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &node{fs: l, path: p, stat: st, dir: dir, name: name, listed: dir.listing != nil}, nil
+	return &node{fs: l, path: p, stat: st, dir: dir, name: name, listed: dir.listing}, nil
 }
 
 // gone reports whether an error means that a path does not lead to a file any more. An error

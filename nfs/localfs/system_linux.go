@@ -36,17 +36,17 @@ var nameToHandleAt = map[string]uintptr{
 // the file system does not provide one. The handles of the kernel have such a number; their form is
 // the file system's own, so this is a hash of one. The path is not used otherwise: where a local
 // program exchanges a directory for a link, the number is of another file, and the handle is stale.
-func (l *FS) generation(path string) uint64 { return generationIn(l.dir, path) }
+func (l *FS) generation(path string) uint64 { return generationIn(int(l.dir.Fd()), path) }
 
 // generationOf returns the generation of a file that was found by its name.
 func generationOf(n *node) uint64 {
-	if n.dir.listing != nil {
-		return generationIn(n.dir.listing, n.name)
+	if n.dir.held {
+		return generationIn(n.dir.fd, n.name)
 	}
 	return n.fs.generation(n.path)
 }
 
-func generationIn(dir *os.File, path string) uint64 {
+func generationIn(dir int, path string) uint64 {
 	name, err := syscall.BytePtrFromString(path)
 	call, ok := nameToHandleAt[runtime.GOARCH]
 	if err != nil || !ok {
@@ -59,7 +59,7 @@ func generationIn(dir *os.File, path string) uint64 {
 	}
 	handle := &at.handle
 	binary.NativeEndian.PutUint32(handle[:], most)
-	_, _, errno := syscall.Syscall6(call, dir.Fd(), uintptr(unsafe.Pointer(name)),
+	_, _, errno := syscall.Syscall6(call, uintptr(dir), uintptr(unsafe.Pointer(name)),
 		uintptr(unsafe.Pointer(handle)), uintptr(unsafe.Pointer(&at.mount)), 0, 0)
 	if errno != 0 {
 		return 0
