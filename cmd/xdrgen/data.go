@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/packets"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
@@ -222,9 +222,9 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 	if err != nil {
 		return nil, failed(env, err)
 	}
-	if kind := captureKind(in); kind != "" && f.As == "auto" {
+	if kind := packets.Kind(in); kind != "" && f.As == "auto" {
 		_, name, _ := f.split()
-		return nil, usage(env, fmt.Errorf("%s is a capture (%s), expected the bytes of a message; tshark -o rpc.dissect_unknown_programs:TRUE -r %s -O rpc shows its messages (docs/wireshark.md); -as raw decodes the file itself", diag.Quote(name), kind, quoted(name)))
+		return nil, usage(env, fmt.Errorf("%s is a capture (%s), expected the bytes of a message; xdrgen dump %s FILE.x shows its calls; -as raw decodes the file itself", diag.Quote(name), kind, quoted(name)))
 	}
 	form := f.form(env, in)
 	out, err := unform(in, form)
@@ -233,24 +233,6 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 		return nil, exitFindings
 	}
 	return out, exitClean
-}
-
-// captureKind returns pcapng or pcap for captured packets, and "" for other data. A pcapng file
-// begins with a section header block, whose byte order mark is the third word. A pcap file begins
-// with a magic number and version 2.4.
-func captureKind(data []byte) string {
-	if len(data) < 12 {
-		return ""
-	}
-	for _, order := range []binary.ByteOrder{binary.BigEndian, binary.LittleEndian} {
-		switch first := order.Uint32(data); {
-		case first == 0x0a0d0d0a && order.Uint32(data[8:]) == 0x1a2b3c4d:
-			return "pcapng"
-		case (first == 0xa1b2c3d4 || first == 0xa1b23c4d) && order.Uint16(data[4:]) == 2 && order.Uint16(data[6:]) == 4:
-			return "pcap"
-		}
-	}
-	return ""
 }
 
 // form returns the form of the input: the one that -as names, or the one that the sample looks

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/packets"
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
@@ -323,8 +324,8 @@ func TestCapturesAreNotTakenForMessages(t *testing.T) {
 			if err := os.WriteFile(name, []byte(b), 0o666); err != nil {
 				t.Fatal(err)
 			}
-			_, stderr, code := runCommand(t, "dump", "-rpc", name, unit)
-			if code != exitUsage || !strings.Contains(stderr, "is a capture ("+kind+"), expected the bytes of a message; tshark -o rpc.dissect_unknown_programs:TRUE -r ") {
+			_, stderr, code := runCommand(t, "json", "-rpc", name, unit)
+			if code != exitUsage || !strings.Contains(stderr, "is a capture ("+kind+"), expected the bytes of a message; xdrgen dump ") {
 				t.Errorf("%x: exit code %d, %s", b, code, stderr)
 			}
 			if stdout, stderr, _ := runCommand(t, "dump", "-rpc", "-as", "raw", name, unit); !strings.Contains(stdout, fmt.Sprintf("rpc.xid = 0x%x\n", b[:4])) {
@@ -334,7 +335,7 @@ func TestCapturesAreNotTakenForMessages(t *testing.T) {
 	}
 	for _, near := range []string{"0a0d0d0a 00000000", "0a0d0d0a 00000000 1a2b3c4e", "a1b2c3d4 00020003 00000000"} {
 		data, err := unform([]byte(near), "hex")
-		if kind := captureKind(data); kind != "" || err != nil {
+		if kind := packets.Kind(data); kind != "" || err != nil {
 			t.Errorf("%s: %s, %v", near, kind, err)
 		}
 	}

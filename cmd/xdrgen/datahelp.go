@@ -31,11 +31,15 @@ exit code is 3 if there are differences.
   -async             the same, of clients with methods that do not wait
 `
 
-const helpDump = `Show the bytes of a value or a whole message, item by item.
+const helpDump = `Show the calls of a capture, or the bytes of a value or message, item by item.
 
-Usage: xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] [-width N] (DATA | - | -hex STRING) FILE.x...
+Usage: xdrgen dump [-v] [-json] [-xid N] [-program P] [-procedure P] (CAPTURE | MESSAGES) [FILE.x...]
+       xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] [-width N] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
+  xdrgen dump calls.pcapng proto.x          a line for each call
+  xdrgen dump -v -xid 0x1a2b calls.pcapng proto.x
+  xdrgen dump -json -procedure P.V.P_GET calls.pcapng proto.x
   xdrgen dump -type entry -hex 0000000100000000 proto.x
   xdrgen dump -type NFS_PROGRAM.NFS_VERSION.NFSPROC_READ.args call.bin nfs_prot.x
   xdrgen dump -type message -rest -format json - proto.x
@@ -44,7 +48,21 @@ Examples:
   xdrgen dump -message message.bin spec/x/rpcrdma2/*.x
   xdrgen dump -message -rpc -split lines messages.hex spec/x/rpcrdma2/*.x
 
-Each line shows the offset, the bytes, the path of the field, and its value. For
+A capture is a pcap or pcapng file of RPC over UDP, TCP, iWARP or RDMATCP, also
+one of rpcrdma -pcap. Its calls are printed when their replies come: the seconds
+since the first packet, the milliseconds up to the reply's last byte, connection
+and XID, procedure and arguments, status or results. A file of RPC messages with
+record marks, or of one RPC message, is shown in the same way. Lines with "!" say
+what the capture lacks. Encrypted connections are not decoded. Programs that no
+FILE.x declares have numbers.
+
+  -v              the bytes of both messages, too
+  -xid N          only calls with this XID; may be repeated, as the next two
+  -program P      only calls of a program, by name or number
+  -procedure P    only calls of a procedure: PROGRAM.VERSION.PROCEDURE, its name, or its number
+  -json           one object per line, of type connection, call or note, and a summary; as -format json
+
+Without a capture, each line shows the offset, the bytes, the path of the field, and its value. For
 arrays, optional data and lists, a line shows the count, the presence word or
 the end. At the first byte that breaks a rule of XDR, dump stops: it shows what
 it decoded, reports the path, offset and rule on stderr, and exits with code 3.

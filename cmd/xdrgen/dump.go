@@ -12,6 +12,8 @@ import (
 // dumpCmd is the command "dump".
 type dumpCmd struct {
 	dataFlags
+	callFlags
+	JSON   bool   `name:"json"`
 	Format string `name:"format" enum:"text,json" default:"text"`
 	Split  string `name:"split" enum:"none,lines,records,ends" default:"none"`
 	All    bool   `name:"all"`
@@ -21,6 +23,16 @@ type dumpCmd struct {
 
 // run prints the data item by item. The faults go to stderr, or into the JSON.
 func (c *dumpCmd) run(env environment) int {
+	if c.JSON {
+		c.Format = "json"
+	}
+	env, code, done := c.calls(env)
+	if done {
+		return code
+	}
+	if flag := c.set(); flag != "" {
+		return usage(env, fmt.Errorf("%s is for captures and RPC messages, and the data is neither", flag))
+	}
 	if c.Split == "ends" && c.Rest {
 		return usage(env, errors.New("-split ends decodes the bytes after a value as the next one: leave out -rest"))
 	}

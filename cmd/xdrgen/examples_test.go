@@ -45,6 +45,7 @@ func exampleFiles(t *testing.T) map[string]string {
 		"spec/x/rpcrdma2/c.x":           "const C = 1;\nstruct start { int rdma_htype; };\nstruct rpcrdma2_hdr_prefix { start rdma_start; };\n",
 		"spec/x/rpcrdma2/rpcrdma2.bind": "code header-type C first\nmessage rpcrdma2_hdr_prefix rdma_start.rdma_htype\n",
 		"rfc8166.txt":                   "1. One\n\n   struct a { int b; };\n", "draft-beat-01.txt": "   /// struct beat { int b; };\n",
+		"calls.pcapng":                  string(callsCapture()),
 		"messages.hex":                  "0000000100000007\n0000000100000008\n",
 		"message.bin":                   "\x00\x00\x00\x01\x00\x00\x00\x07",
 		"reply.bin":                     "\x00\x00\x00\x07\x00\x00\x00\x01" + strings.Repeat("\x00", 16) + "\x00\x00\x00\x01\xaa\x00\x00\x00",

@@ -61,7 +61,7 @@ Commands:
   check       check the files of one unit
   gen         write the Go package of one unit
   diff        show what gen would change
-  dump        show the bytes of a value or message, item by item
+  dump        show the bytes of a value or message, or the calls of a capture
   json        convert XDR to JSON, and JSON to XDR
   explain     explain a finding by its code, with examples
   completion  print a shell completion script
@@ -332,7 +332,7 @@ schemas are in the repository (https://github.com/rpcrdma/rpcrdma):
   gen -names         docs/schema/names.json
   corpus -json       docs/schema/corpus.json
   compat             docs/schema/compat.json
-  dump               docs/schema/dump.json
+  dump               docs/schema/dump.json; of captures and RPC messages, docs/schema/calls.json
   json               docs/schema/value.json; xdrgen help json describes the form of each XDR type
 
 check, lint and compat also have -format sarif (SARIF 2.1.0, in which the edits

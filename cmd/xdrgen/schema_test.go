@@ -135,11 +135,13 @@ func TestOutputFitsTheSchemas(t *testing.T) {
 		"docn.x": "const C = 1;\nstruct a { hyper x; };\n", "docn.x.origin": "xdr-origin 1 d.txt\n1-2 d.txt 7\n",
 		"doco.x": "const D = 1;\nstruct a { int x; };\n", "doco.x.origin": "xdr-origin 1 d.txt\n1-2 errata d.txt fix 7\n",
 	}
+	files["p.x"], files["calls.pcapng"] = callsUnit, string(callsCapture())
 	t.Chdir(writeFiles(t, files))
 	outputs := map[string][]string{
 		"findings.json": {"check doc.x", "check t.x", "lint -level advice t.x", "lint doc.x", "check -errors 1 doc.x"},
 		"compat.json":   {"compat t.x new.x", "compat new.x t.x", "compat t.x t.x", "compat docn.x doco.x"},
 		"dump.json":     {"dump -type m t.bin t.x", "dump -type l t.bin t.x", "dump -rest -type u t.bin t.x", "dump -type u -hex 00000007 t.x", "dump -type a -hex 0000000900000000 t.x", "dump -message -split lines -as hex m.hex m.x", "dump -type head -split ends -hex 00000001000000020000000300000000 m.x"},
+		"calls.json":    {"dump calls.pcapng p.x", "dump -v calls.pcapng"},
 		"value.json":    {"json -type m t.bin t.x"},
 		"sizes.json":    {"lint -sizes t.x"},
 		"names.json":    {"gen -names t.x", "gen -names doco.x"},

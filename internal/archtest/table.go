@@ -80,6 +80,9 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
 		{Package: "cmd/internal/dynamic", Imports: append([]string{"cmd/internal/ir", "internal/jsontext"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
+		// Captured packets. Their formats are read a second time, without code of a provider.
+		{Package: "cmd/xdrgen/internal/capture/decode", Imports: []string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/xdrgen/internal/capture"}, Sequential: true},
+		{Package: "cmd/xdrgen/internal/capture/...", Imports: []string{"internal/rdmatcp/segment"}, Sequential: true},
 		{Package: "cmd/xdrgen/internal/trial", Sequential: true},
 		{Package: "cmd/xdrgen/internal/wild", Sequential: true},
 		{Package: "cmd/xdrgen", Imports: []string{"cmd/internal/*", "cmd/xdrgen/internal/...", "internal/cli/...", "internal/spelling", "internal/xdrdoc"}, Outside: []string{kong}, Sequential: true},

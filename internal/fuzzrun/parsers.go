@@ -60,6 +60,11 @@ var parsers = []parser{
 	both("rdmaio/providers/iwarp/internal/ddp", true, "FuzzHeaders"),
 	both("rdmaio/providers/iwarp/internal/rdmap", true, "FuzzTerminate", "FuzzResponse"),
 
+	// Captures of other programs.
+	both("cmd/xdrgen/internal/capture", false, "FuzzCapture", "FuzzStream"),
+	both("cmd/xdrgen/internal/capture/packets", false, "FuzzPackets"),
+	both("cmd/xdrgen/internal/capture/tcp", false, "cmd/xdrgen/internal/capture FuzzCapture"),
+
 	// Programs of examples.
 	both("gen/nfs3", true, "FuzzReadRes", "FuzzWriteArgs", "FuzzXDR"),
 	both("gen/mount3", true, "FuzzMountRes", "FuzzXDR"),
@@ -74,6 +79,8 @@ var parsers = []parser{
 var notParsers = map[string]string{
 	"cmd/internal/dynamic":                      "FuzzRoundTrip and FuzzAgainstGenerated; rpcrdma call decodes results with it",
 	"cmd/rpcrdma":                               "FuzzDescribe and FuzzArguments; it decodes by cmd/internal/dynamic and rdmaio",
+	"cmd/rpcrdma/internal/conform":              "a tester of peers, which ends with an error",
+	"cmd/xdrgen/internal/capture/decode":        "by cmd/internal/dynamic",
 	"cmd/xdrgen":                                "FuzzMessage; a user's files",
 	"examples/readwrite":                        "one call, by package rpc",
 	"nfs/cmd/nfsserve":                          "by package rpc and nfsd",

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/capturetest"
+	"github.com/rpcrdma/rpcrdma/internal/golden"
+)
+
+// callsUnit declares the program of callsCapture.
+const callsUnit = `struct entry { int a; string name<8>; opaque b<>; };
+program P { version V { void P_NULL(void) = 0; entry P_GET(int, string) = 1; void P_PUT(entry) = 2; } = 1; } = 0x20000001;
+`
+
+// callsCapture returns a capture: calls over TCP with a result, an error, a fault in the results,
+// an undeclared procedure and hostile text, one that is sent twice over UDP, and one without a
+// reply.
+func callsCapture() []byte {
+	const client, server, program = "10.0.0.1:700", "10.0.0.2:2049", 0x20000001
+	at, seq := int64(1e18), map[string]uint32{}
+	var all []capturetest.Packet
+	add := func(from, to, message string, udp bool) {
+		if at += 1500000; !udp {
+			message = capturetest.Record(message)
+		}
+		all = append(all, capturetest.Packet{Time: at, From: from, To: to, UDP: udp, Seq: seq[from], Flags: capturetest.ACK, Payload: message})
+		if !udp {
+			seq[from] += uint32(len(message))
+		}
+	}
+	text := func(s string) string {
+		return capturetest.Words(uint32(len(s))) + s + strings.Repeat("\x00", -len(s)&3)
+	}
+	call := func(xid, procedure uint32, args string) {
+		add(client, server, capturetest.Call(xid, program, 1, procedure, args), false)
+	}
+	call(1, 1, capturetest.Words(7)+text("key"))
+	call(2, 0, "")
+	add(server, client, capturetest.Reply(1, capturetest.Words(7)+text("n")+text("data")), false)
+	call(3, 1, capturetest.Words(8)+text("\x1b[2J\u202e"))
+	add(server, client, capturetest.Words(3, 1, 0, 0, 0, 2, 3, 4), false)
+	call(4, 1, capturetest.Words(9)+text(""))
+	add(server, client, capturetest.Reply(4, capturetest.Words(9, 9)+"too long!"), false)
+	call(5, 77, "what")
+	add(server, client, capturetest.Words(5, 1, 1, 1, 1), false)
+	for range 2 {
+		add(client, "10.0.0.3:111", capturetest.Call(6, program, 1, 2, capturetest.Words(1)+text("")+text("")), true)
+	}
+	add("10.0.0.3:111", client, capturetest.Reply(6, ""), true)
+	add(server, client, capturetest.Call(7, 99, 1, 1, ""), false)
+	add(client, server, capturetest.Reply(7, "done"), false)
+	add(server, client, capturetest.Reply(8, "lone"), false)
+	file := capturetest.File(all...)
+	last := capturetest.Packet{Time: at, From: client, To: server, Seq: seq[client] + 100, Flags: capturetest.ACK, Payload: "later"}
+	return append(file, capturetest.Block(at, last.IP(), 0)...)
+}
+
+// TestDumpCalls prints the calls of a capture in each form.
+func TestDumpCalls(t *testing.T) {
+	dir := writeFiles(t, map[string]string{"p.x": callsUnit, "c.pcapng": string(callsCapture())})
+	unit, file := filepath.Join(dir, "p.x"), filepath.Join(dir, "c.pcapng")
+	for name, flags := range map[string]string{
+		"lines": "", "tree": "-v -xid 1", "json": "-json", "numbers": "-procedure 1 -program 0x20000001", "procedure": "-procedure P_PUT", "alone": "",
+	} {
+		args := append([]string{"dump", file, unit}, strings.Fields(flags)...)
+		if name == "alone" {
+			args = []string{"dump", file}
+		}
+		stdout, stderr, code := runCommand(t, args...)
+		if want := exitFindings; name == "procedure" || name == "tree" || name == "alone" {
+			want = exitClean
+			if code != want {
+				t.Errorf("%s: exit code %d, %s", name, code, stderr)
+			}
+		} else if code != want || stderr != "" {
+			t.Errorf("%s: exit code %d, %s", name, code, stderr)
+		}
+		if strings.ContainsAny(stdout, "\x1b\u202e") {
+			t.Errorf("%s: text of the capture reaches the terminal", name)
+		}
+		golden.Check(t, filepath.Join("testdata/calls", name+".golden"), []byte(stdout))
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, _, _ := runCommand(t, "dump", file, unit)
+	if stdout, _, _ := runWith(t, string(data), "dump", "-", unit); stdout != want {
+		t.Errorf("standard input: %s", stdout)
+	}
+	if stdout, _, _ := runCommand(t, "dump", "-rpc", file, unit); stdout != want {
+		t.Errorf("-rpc: %s", stdout)
+	}
+	stdout, stderr, code := runWith(t, string(data[:len(data)-20]), "dump", "-", unit)
+	if code != exitFindings || !strings.Contains(stderr, `"-": offset`) || !strings.Contains(stdout, "P.V.P_PUT") {
+		t.Errorf("a cut capture: exit code %d, %s%s", code, stdout, stderr)
+	}
+}
+
+// TestDumpMessages prints RPC messages without packets, and refuses flags for values.
+func TestDumpMessages(t *testing.T) {
+	message := capturetest.Call(1, 0x20000001, 1, 0, "")
+	dir := writeFiles(t, map[string]string{"p.x": callsUnit, "c.pcapng": string(callsCapture()), "m.bin": message, "bad.x": "struct a { b c; };"})
+	t.Chdir(dir)
+	for _, c := range []struct {
+		stdin, args, out, errs string
+		code                   int
+	}{
+		{"", "dump m.bin p.x", "0x00000001  P.V.P_NULL {} -> no reply in the capture\n# calls: 1", "", exitClean},
+		{capturetest.Record(message) + capturetest.Record(capturetest.Reply(1, "")), "dump - p.x", "P.V.P_NULL {} -> {}\n", "", exitClean},
+		{capturetest.Record(message)[:40], "dump - p.x", "# calls: 0", "expected the rest of a record", exitFindings},
+		{"", "dump -rpc m.bin p.x", "rpc.xid = 0x00000001\n", "", exitClean},
+		{"", "dump -type entry c.pcapng p.x", "", `-type: "c.pcapng" is a capture (pcapng), whose calls are decoded by their programs; -as raw decodes the file itself`, exitUsage},
+		{"", "dump -rest m.bin p.x", "", `-rest: "m.bin" is RPC messages`, exitUsage},
+		{"", "dump -xid 1 -type entry -hex 00 p.x", "", "-xid is for captures and RPC messages", exitUsage},
+		{"", "dump -xid one c.pcapng p.x", "", "-xid one: expected a number of 32 bits", exitUsage},
+		{"", "dump -program Q c.pcapng p.x", "", "-program Q: expected a number, or a program that the files declare: P", exitUsage},
+		{"", "dump -procedure P.V.Q c.pcapng p.x", "", "-procedure P.V.Q: version P.V has no procedure Q", exitUsage},
+		{"", "dump -procedure Q c.pcapng p.x", "", "-procedure Q: expected a number, or a procedure that the files declare", exitUsage},
+		{"", "dump c.pcapng bad.x", "", "undefined-type", exitFindings},
+	} {
+		stdout, stderr, code := runWith(t, c.stdin, strings.Fields(c.args)...)
+		if code != c.code || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.errs) || c.errs == "" && stderr != "" {
+			t.Errorf("%s: exit code %d, want %d, %q and %q\n%s%s", c.args, code, c.code, c.out, c.errs, stdout, stderr)
+		}
+	}
+}

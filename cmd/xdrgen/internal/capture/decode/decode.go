@@ -1,0 +1,240 @@
+package decode
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture"
+)
+
+// Decoder decodes calls.
+type Decoder struct {
+	RPC   *ir.Type       // rpc_msg of RFC 5531
+	Unit  *ir.Unit       // declares the programs; nil for none
+	Codes *dynamic.Codes // nil for none
+
+	procedures map[number]*dynamic.Procedure
+}
+
+type number struct{ program, version, procedure uint32 }
+
+// Message is a decoded message.
+type Message struct {
+	Data   []byte         // with the items of its write chunks, as far as the capture has them
+	Root   *dynamic.Value // nil if there is no message
+	Faults []*dynamic.Error
+	Values *dynamic.Value // the arguments or results; nil if they are faulty or have no type
+	Part   *dynamic.Value // as much of them as was decoded
+}
+
+// Call is a decoded call.
+type Call struct {
+	*capture.Call
+	Name        string             // PROGRAM.VERSION.PROCEDURE, or the numbers
+	Procedure   *dynamic.Procedure // nil if the unit does not declare it
+	Args, Reply Message
+	Notes       []string // from the capture, and why values are not decoded
+}
+
+// Faulty reports whether a message breaks a rule of XDR.
+func (c *Call) Faulty() bool { return len(c.Args.Faults)+len(c.Reply.Faults) > 0 }
+
+// Find returns the procedure with these numbers, or nil.
+func (d *Decoder) Find(program, version, procedure uint32) *dynamic.Procedure {
+	if d.procedures == nil {
+		d.procedures = map[number]*dynamic.Procedure{}
+		if d.Unit != nil {
+			for _, p := range dynamic.Programs(d.Unit) {
+				d.add(p)
+			}
+		}
+	}
+	return d.procedures[number{program, version, procedure}]
+}
+
+// add adds the procedures of a program. The unit's own programs come first.
+func (d *Decoder) add(p *ir.Decl) {
+	for _, v := range p.Program.Versions {
+		for _, proc := range v.Procs {
+			n := number{p.Program.Number, v.Number, proc.Number}
+			if d.procedures[n] == nil {
+				d.procedures[n] = &dynamic.Procedure{Program: p, Version: v, Proc: proc}
+			}
+		}
+	}
+}
+
+// Decode decodes the messages of a call.
+func (d *Decoder) Decode(c *capture.Call) *Call {
+	out := &Call{Call: c, Notes: c.Notes, Name: "unknown procedure"}
+	if c.HasCall {
+		out.Procedure = d.Find(c.Program, c.Version, c.Procedure)
+		out.Name = fmt.Sprintf("%d.%d.%d", c.Program, c.Version, c.Procedure)
+	}
+	if out.Procedure != nil {
+		out.Name = out.Procedure.String()
+	}
+	sealed := d.gss(out)
+	if c.HasCall {
+		var t *ir.Type
+		if out.Procedure != nil && !sealed {
+			t = out.Procedure.Args()
+		}
+		if out.Args = d.message(c.Message, c.Args, "args", t); c.Cut {
+			out.Args.Faults = nil // a note names the missing part
+		}
+	}
+	if len(c.Reply) > 0 {
+		var t *ir.Type
+		if out.Procedure != nil && !sealed && c.Status.Success {
+			t = out.Procedure.Result()
+		}
+		d.reply(out, t)
+	}
+	return out
+}
+
+// message decodes the header of an RPC message and the values after it, of type t if that is not
+// nil.
+func (d *Decoder) message(data []byte, at int, name string, t *ir.Type) Message {
+	m := Message{Data: data}
+	limits := dynamic.Limits{Values: max(1<<20, len(data)/2)}
+	head, err := dynamic.Decode(data[:at], d.RPC, limits)
+	head.Name = "rpc"
+	m.Root = &dynamic.Value{Index: -1, Type: messageType, Items: []*dynamic.Value{head}, Length: head.Length}
+	if m.fault(err, 0, "rpc") {
+		return m
+	}
+	if t == nil {
+		m.undecoded(data, at)
+		return m
+	}
+	v, err := dynamic.DecodeAll(data[at:], t, limits)
+	shift(v, at)
+	v.Name = name
+	m.Root.Items, m.Root.Length, m.Part = append(m.Root.Items, v), at+v.Length, v
+	if m.fault(err, at, name) {
+		return m
+	}
+	m.Values = v
+	if d.Codes != nil {
+		m.Faults = append(m.Faults, d.Codes.Annotate(v, data, limits)...)
+	}
+	return m
+}
+
+// messageType is the type of a message, whose parts are fields.
+var messageType = &ir.Type{Kind: ir.Ref, Ref: &ir.Decl{Kind: ir.Struct, Name: "message"}}
+
+// fault adds the fault of a value that begins at an offset.
+func (m *Message) fault(err error, at int, name string) bool {
+	var f *dynamic.Error
+	if !errors.As(err, &f) {
+		return false
+	}
+	f.Offset += at
+	if f.Path == "" {
+		f.Path = name
+	} else {
+		f.Path = name + "." + f.Path
+	}
+	m.Faults = append(m.Faults, f)
+	return true
+}
+
+// undecoded adds the bytes after an offset as a value.
+func (m *Message) undecoded(data []byte, at int) {
+	if n := len(data) - at; n > 0 {
+		m.Root.Items = append(m.Root.Items, &dynamic.Value{
+			Name: "payload", Index: -1, Type: &ir.Type{Kind: ir.FixedOpaque, Len: uint64(n)}, Offset: at, Length: n, Bytes: data[at:],
+		})
+		m.Root.Length = len(data)
+	}
+}
+
+// shift moves the values of a tree, which was decoded by itself, to their place in a message.
+func shift(v *dynamic.Value, by int) {
+	v.Offset += by
+	for _, item := range v.Items {
+		shift(item, by)
+	}
+}
+
+// reply decodes a reply, whose results are of type t if that is not nil, and puts the items of its
+// write chunks back.
+func (d *Decoder) reply(c *Call, t *ir.Type) {
+	data, at := c.Call.Reply, c.Call.Results
+	from := 0 // offset in the results after the item that was put back last
+	for i, chunk := range c.Chunks {
+		if t == nil || chunk.Length == 0 {
+			continue
+		}
+		v, _ := dynamic.Decode(data[at:], t, dynamic.Limits{Values: max(1<<20, len(data)/2)})
+		item := reduced(v, from, chunk.Length)
+		if item == nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("write chunk %d of %d bytes fits no item of the results", i+1, chunk.Length))
+			break
+		}
+		place := at + item.Offset + 4
+		if chunk.Data == nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("the capture lacks write chunk %d, %d bytes of %s: results decoded up to there", i+1, chunk.Length, item.Name))
+			c.Reply = d.message(data[:place], at, "result", t)
+			c.Reply.Faults = nil
+			return
+		}
+		whole := make([]byte, 0, len(data)+len(chunk.Data)+3)
+		whole = append(append(whole, data[:place]...), chunk.Data...)
+		whole = append(whole, make([]byte, -len(chunk.Data)&3)...)
+		from = len(whole) - at
+		data = append(whole, data[place:]...)
+	}
+	c.Reply = d.message(data, at, "result", t)
+}
+
+// reduced returns the first opaque data or string at or after an offset with a length, or nil.
+func reduced(v *dynamic.Value, from int, length uint64) *dynamic.Value {
+	switch v.Type.Underlying().Kind {
+	case ir.Opaque, ir.String:
+		if v.Offset >= from && v.Word == length {
+			return v
+		}
+	}
+	for _, item := range v.Items {
+		if found := reduced(item, from, length); found != nil {
+			return found
+		}
+	}
+	return nil
+}
+
+// RPCSEC_GSS (RFC 2203 §5).
+const (
+	gssFlavor    = 6
+	gssData      = 0
+	gssNone      = 1
+	gssIntegrity = 2
+	gssPrivacy   = 3
+)
+
+// gss reports whether RPCSEC_GSS wraps the arguments and results of a call.
+func (d *Decoder) gss(c *Call) (sealed bool) {
+	if c.Auth != gssFlavor || len(c.Message) < 48 {
+		return c.Auth == gssFlavor
+	}
+	procedure, service := binary.BigEndian.Uint32(c.Message[36:]), binary.BigEndian.Uint32(c.Message[44:])
+	switch {
+	case procedure != gssData:
+		c.Notes = append(c.Notes, "RPCSEC_GSS: for the context, not for the procedure")
+		return true
+	case service == gssNone:
+		return false
+	case service == gssIntegrity:
+		c.Notes = append(c.Notes, "RPCSEC_GSS: with a checksum, not decoded")
+	case service == gssPrivacy:
+		c.Notes = append(c.Notes, "RPCSEC_GSS: encrypted")
+	}
+	return true
+}
