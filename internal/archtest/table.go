@@ -172,8 +172,8 @@ func Table() []Row {
 		{Package: "nfs/gen/*/*", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/rpc", "nfs/gen/*"}}, // stubs
 		{Package: "nfs/fsx"},
 		{Package: "nfs/fsx/fsxtest", Imports: []string{"nfs/client", "nfs/fsx"}},
-		{Package: "nfs/client", Imports: []string{"nfs/internal/provider", "gen/*", "gen/*/*", "rdmaio/...", "runtime/..."}},
-		{Package: "nfs/client4", Imports: []string{"nfs/internal/provider", "nfs/nfs4", "nfs/gen/...", "runtime/..."}},
+		{Package: "nfs/client", Imports: []string{"nfs/internal/filedata", "nfs/internal/provider", "gen/*", "gen/*/*", "rdmaio/...", "runtime/..."}},
+		{Package: "nfs/client4", Imports: []string{"nfs/internal/filedata", "nfs/internal/provider", "nfs/nfs4", "nfs/gen/...", "runtime/..."}},
 		{Package: "nfs/nfs4", Imports: []string{"nfs/gen/...", "rdmaio/...", "runtime/..."}},
 		{Package: "nfs/vfs"},
 		{Package: "nfs/vfs/vfstest", Imports: []string{"nfs/vfs"}},
@@ -181,6 +181,7 @@ func Table() []Row {
 		{Package: "nfs/iofs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},
 		{Package: "nfs/localfs", Imports: []string{"nfs/internal/filetimes", "nfs/vfs", "nfs/vfs/vfstest"}, Unsafe: []string{"beneath_linux.go", "changes_linux.go", "statx_linux.go", "system_linux.go"}},
 		{Package: "nfs/nfsd", Imports: []string{"gen/*", "gen/*/*", "nfs/gen/...", "nfs/internal/nlm", "nfs/localfs", "nfs/vfs", "runtime/..."}},
+		{Package: "nfs/internal/filedata"},
 		{Package: "nfs/internal/filetimes", Unsafe: []string{"set_linux.go"}},
 		{Package: "nfs/internal/locks"},
 		{Package: "nfs/internal/nlm", Imports: []string{"nfs/gen/...", "nfs/internal/locks", "runtime/..."}},

@@ -61,6 +61,7 @@ var mutants = slices.Concat(
 	amendMutants,
 	attributesMutants,
 	client4Mutants,
+	filedataMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants,

@@ -9,10 +9,7 @@ var client4Mutants = []mutant{
 	{"a name with a slash is listed", "nfs/client4/names.go", "strings.ContainsAny(name, \"/\\x00\")", "strings.ContainsAny(name, \"\\x00\")", client4Tests},
 	{"a cookie that comes back is taken", "nfs/client4/readdir.go", "b.n > 0 && cookie == b.seen || ", "", client4Tests},
 	{"a reserved cookie is taken", "nfs/client4/readdir.go", "cookie <= 2", "cookie == 0", client4Tests},
-	{"a verifier that changes is not noticed", "nfs/client4/data.go", "v.changed = v.changed || v.any && v.verf != verf", "v.changed = v.changed && v.any", client4Tests},
-	{"a verifier that changed once changes again", "nfs/client4/data.go", "	v.any, v.changed = false, false\n", "", client4Tests},
-	{"parts begin after an error", "nfs/client4/data.go", "if at >= n || ctx.Err() != nil {", "if at >= n {", client4Tests},
-	{"data that were not written again are stored", "nfs/client4/data.go", "				f.seen.lose() // the", "				// the", client4Tests},
+	{"a call whose state ID was reclaimed fails", "nfs/client4/data.go", "	case err != nil && stale(err) && c.f.stateID() != c.id:\n", "	case false:\n", client4Tests},
 	{"a size is set before the data are stored", "nfs/client4/file.go", "	if attr.Has(nfs42.AttrSize) {", "	if false {", client4Tests},
 	{"a lost session is a file that cannot be reclaimed", "nfs/client4/file.go", "&& refused.Index >= 0 ", "", client4Tests},
 	{"a reclaim invites a delegation", "nfs/client4/file.go", "f.access|nfs42.OpenShareAccessWantNoDeleg\n		res", "f.access\n		res", client4Tests},
@@ -20,4 +17,31 @@ var client4Mutants = []mutant{
 	{"a list of extended attributes has keys of any length", "nfs/client4/xattr.go", "		if len(k) > maxXattrName {", "		if false {", client4Tests},
 	{"a longer path than a COMPOUND loses its beginning", "nfs/client4/names.go", "at, known, list = fh.OK.Object, true, list[maxLookups:]", "at, known, list = fh.OK.Object, false, list[maxLookups:]", client4Tests},
 	{"a file opened for reading can be written", "nfs/client4/file.go", "	default:\n		f.access = nfs42.OpenShareAccessRead\n", "	default:\n		f.access = nfs42.OpenShareAccessBoth\n", client4Tests},
+}
+
+const (
+	filedataParts  = "nfs/internal/filedata/doc.go"
+	filedataReads  = "nfs/internal/filedata/read.go"
+	filedataWrites = "nfs/internal/filedata/write.go"
+)
+
+var filedataTests = []string{"nfs/internal/filedata"}
+
+// filedataMutants are in what both versions of NFS do to read and write the data of a file.
+var filedataMutants = []mutant{
+	{"a verifier that changes is not noticed", filedataWrites, "v.changed = v.changed || v.any && v.verf != verf", "v.changed = v.changed && v.any", filedataTests},
+	{"a verifier that changed once changes again", filedataWrites, "	v.any, v.changed = false, false\n", "", filedataTests},
+	{"READs begin after an error", filedataReads, "		r.stop.Store(true)\n", "", filedataTests},
+	{"WRITEs begin after an error", filedataWrites, "		if err == nil && at < e.n", "		if at < e.n", filedataTests},
+	{"data that were not written again are stored", filedataWrites, "			f.seen.lose() // the", "			// the", filedataTests},
+	{"a short READ is not followed by the rest", filedataParts, "	return x.err == nil && !x.eof && len(x.rest) > 0\n", "	return false\n", filedataTests},
+	{"more bytes than asked for are taken", filedataParts, "	case x.op == Read && r.N > len(x.rest):\n", "	case false:\n", filedataTests},
+	{"a WRITE that is not stored counts as stored", filedataParts, "	case x.op == Stored && !r.Stored:\n", "	case false:\n", filedataTests},
+	{"a copy leaves READs in flight", filedataReads, "			x.wait(back)\n		}\n		f.put", "		}\n		f.put", filedataTests},
+	{"more bytes than the window are kept", filedataWrites, "	if f.size > 0 && f.size+e.n > int64(f.cfg.Window) {", "	if false {", filedataTests},
+	{"a server without COMMIT is an error", filedataWrites, "		if unsupported(err) {", "		if false {", filedataTests},
+	{"a READ that the server refuses for now fails", "nfs/client/data.go", "refused(err, nfs3.StatusJukebox) {", "false {", []string{"nfs/client"}},
+	{"a COMPOUND that was submitted and refused for now fails", "nfs/nfs4/submit.go", "	if verdict == settled {\n", "	if true {\n", sessionTests},
+	{"a COMPOUND that was submitted may run twice", "nfs/nfs4/submit.go", "c.ctx.resent.Load() && !c.repeatable(len(c.ops)) {", "false {", sessionTests},
+	{"a COMPOUND that was submitted has no limit of its time", "nfs/nfs4/submit.go", "	if s.cfg.MaxWait > 0 {\n", "	if false {\n", sessionTests},
 }

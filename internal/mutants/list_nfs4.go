@@ -20,7 +20,7 @@ var nfs4Mutants = []mutant{
 	{"a delayed SEQUENCE takes the next sequence ID", nfs4Session, "		return kept, again\n", "		return consumed, again\n", sessionTests},
 	{"a COMPOUND that changed something is made again after a delay", nfs4Session, "&& c.repeatable(refused.Index) {", "{", sessionTests},
 	{"a COMPOUND that may have run is made again on the next session", nfs4Session, "			case ran && !c.repeatable(len(c.ops)):", "			case false:", sessionTests},
-	{"the slot of a caller that gave up is free at once", nfs4Session, "			s.settle(at, slot, seq)\n", "			at.slots.give(slot, false)\n", sessionTests},
+	{"the slot of a caller that gave up is free at once", nfs4Session, "		s.settle(at, slot, seq)\n", "		at.slots.give(slot, false)\n", sessionTests},
 	{"nothing is reclaimed after a restart", nfs4Establish, "	if had && s.cfg.Reclaim != nil {", "	if false {", sessionTests},
 	{"state is reclaimed that was not lost", nfs4Establish, "	} else if err := s.restore(ctx, at, former != nil); err != nil {", "	}\n	if err := s.restore(ctx, at, former != nil); err != nil {", sessionTests},
 	{"a new connection is not bound", nfs4Establish, "	if at == nil {\n		return nil // CREATE", "	if true {\n		return nil // CREATE", sessionTests},

@@ -80,7 +80,7 @@ var vfsMutants = []mutant{
 	{"a listed directory with names that have IDs is forgotten", "nfs/localfs/node.go", "\tif n.listed {\n\t\tn.listed, n.gen = false, 0\n\t}", "", []string{"nfs/localfs"}},
 	{"a full disk makes an ID of a listing stale", "nfs/localfs/listed.go", "\t\t\tdelete(t.late, ino)\n\t\t\treturn e", "\t\t\tdelete(t.late, ino)\n\t\t\treturn nil", []string{"nfs/localfs"}},
 	{"each READ over TCP takes fresh memory", "nfs/client/client.go", "\t\tc.replies.use = true\n", "", []string{"nfs/client"}},
-	{"a READ by RDMA offers memory for the reply, too", "nfs/client/read.go", "\tif !r.use {\n\t\treturn nil\n\t}", "", []string{"nfs/client"}},
-	{"the memory of a READ is not used again", "nfs/client/read.go", "\t\tr.pool.Put(&b)\n", "\t\t_ = b\n", []string{"nfs/client"}},
-	{"a READ gets memory of a shorter one", "nfs/client/read.go", "ok && len(*b) >= n+readHead {", "ok {", []string{"nfs/client"}},
+	{"a READ by RDMA offers memory for the reply, too", "nfs/client/data.go", "\tif !r.use {\n\t\treturn nil\n\t}", "", []string{"nfs/client"}},
+	{"the memory of a READ is not used again", "nfs/client/data.go", "\t\tr.pool.Put(&b)\n", "\t\t_ = b\n", []string{"nfs/client"}},
+	{"a READ gets memory of a shorter one", "nfs/client/data.go", "ok && len(*b) >= n+readHead {", "ok {", []string{"nfs/client"}},
 }

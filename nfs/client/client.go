@@ -134,23 +134,37 @@ func (c *Client) Close() error { return c.close() }
 // done.
 func (c *Client) do(ctx context.Context, op, name string, status *nfs3.Status, call func() error) error {
 	for pause := c.cfg.RetryPause; ; pause = min(2*pause, 64*c.cfg.RetryPause) {
-		if err := call(); err != nil {
-			if errors.Is(err, oncrpc.ErrProcUnavail) {
-				err = missing{err}
-			}
-			return fmt.Errorf("%s %q: %w", op, name, err)
+		err := call()
+		if err = c.judge(op, name, *status, err); !refused(err, nfs3.StatusJukebox) {
+			return err
 		}
-		if *status == nfs3.StatusOK {
-			return nil
+		if err = later(ctx, pause, err); err != nil {
+			return err
 		}
-		refused := &StatusError{Op: op, Name: name, Status: *status}
-		if *status != nfs3.StatusJukebox { // RFC 1813 §2.6: try again later, with another XID
-			return refused
+	}
+}
+
+// judge returns the error of a call that has ended with err, or else with a status.
+func (c *Client) judge(op, name string, status nfs3.Status, err error) error {
+	if err != nil {
+		if errors.Is(err, oncrpc.ErrProcUnavail) {
+			err = missing{err}
 		}
-		select {
-		case <-ctx.Done():
-			return errors.Join(refused, context.Cause(ctx))
-		case <-time.After(pause):
-		}
+		return fmt.Errorf("%s %q: %w", op, name, err)
+	}
+	if status == nfs3.StatusOK {
+		return nil
+	}
+	return &StatusError{Op: op, Name: name, Status: status}
+}
+
+// later waits before a call is made again, with another XID (RFC 1813 §2.6). If ctx is done before,
+// the error has its cause and the refusal.
+func later(ctx context.Context, pause time.Duration, refusal error) error {
+	select {
+	case <-ctx.Done():
+		return errors.Join(refusal, context.Cause(ctx))
+	case <-time.After(pause):
+		return nil
 	}
 }

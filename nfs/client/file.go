@@ -7,9 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"sync"
 
 	"github.com/rpcrdma/rpcrdma/gen/nfs3"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/filedata"
 )
 
 // File is an open file. Its methods are safe for concurrent use; those that write run one at a
@@ -19,11 +19,7 @@ type File struct {
 	ctx    context.Context
 	name   string
 	handle nfs3.Handle
-
-	mu   sync.Mutex
-	kept []extent // written and not committed
-	size int64    // bytes in kept
-	seen verifiers
+	data   *filedata.File
 }
 
 var (
@@ -68,6 +64,9 @@ func (c *Client) OpenFile(ctx context.Context, name string, flag int, perm fs.Fi
 		return nil, fmt.Errorf("%w: OPEN %q: found a file of type %v, expected a regular one", fs.ErrInvalid, name, info.Attr.Type)
 	}
 	f := &File{c: c, ctx: ctx, name: name, handle: n.handle}
+	f.data = filedata.New(filedata.Config{
+		Ctx: ctx, Name: name, Calls: calls{f}, ReadSize: c.rsize, WriteSize: c.wsize, Depth: c.cfg.Depth, Window: c.cfg.Window, NoCommit: &c.noCommit,
+	})
 	if flag&os.O_TRUNC != 0 && info.Attr.Size != 0 {
 		return f, f.Truncate(0)
 	}
@@ -119,49 +118,3 @@ func (f *File) Truncate(size int64) error { return f.SetAttr(SetSize(size)) }
 
 // Close commits written data. The File must not be used after it.
 func (f *File) Close() error { return f.Sync() }
-
-// each calls do for each block of at most size bytes of n, with up to Config.Depth at a time, until
-// one fails. worker is the number of the goroutine.
-func (f *File) each(n int64, size int, do func(ctx context.Context, worker int, off, n int64) error) error {
-	blocks := (n + int64(size) - 1) / int64(size)
-	workers := int(min(int64(f.c.cfg.Depth), blocks))
-	if workers == 1 {
-		for off := int64(0); off < n; off += int64(size) {
-			if err := do(f.ctx, 0, off, min(int64(size), n-off)); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	ctx, cancel := context.WithCancelCause(f.ctx)
-	defer cancel(nil)
-	next := make(chan int64)
-	var wg sync.WaitGroup
-	var once sync.Once
-	var first error
-	for worker := range workers {
-		wg.Go(func() {
-			for off := range next {
-				if err := do(ctx, worker, off, min(int64(size), n-off)); err != nil {
-					once.Do(func() { first = err })
-					cancel(err)
-					return
-				}
-			}
-		})
-	}
-send:
-	for off := int64(0); off < n; off += int64(size) {
-		select {
-		case next <- off:
-		case <-ctx.Done():
-			break send
-		}
-	}
-	close(next)
-	wg.Wait()
-	if first == nil && f.ctx.Err() != nil {
-		first = context.Cause(f.ctx)
-	}
-	return first
-}

@@ -239,6 +239,38 @@ func TestJukebox(t *testing.T) {
 	}
 }
 
+// READs and WRITEs of many that are in flight are tried again, too.
+func TestJukeboxOfData(t *testing.T) {
+	var reads, writes atomic.Int64
+	c, dir := lied(t, &liar{
+		read: func(_ *nfs3.ReadArgs, r *nfs3.ReadRes) {
+			if reads.Add(1)%3 == 0 {
+				*r = nfs3.ReadRes{Status: nfs3.StatusJukebox}
+			}
+		},
+		write: func(_ *nfs3.WriteArgs, r *nfs3.WriteRes) {
+			if writes.Add(1)%3 == 0 {
+				*r = nfs3.WriteRes{Status: nfs3.StatusJukebox}
+			}
+		},
+	}, &client.Config{MaxIO: 1000, RetryPause: time.Microsecond})
+	data := random(5, 50_000)
+	f, err := c.Create(t.Context(), "a", 0o644)
+	check(t, err)
+	_, err = f.WriteAt(data, 0)
+	check(t, errors.Join(err, f.Close()))
+	stored, err := os.ReadFile(filepath.Join(dir, "a"))
+	check(t, err)
+	got := make([]byte, len(data))
+	_, err = f.ReadAt(got, 0)
+	if check(t, err); !bytes.Equal(got, data) || !bytes.Equal(stored, data) {
+		t.Error("the data differ")
+	}
+	if min(reads.Load(), writes.Load()) < 70 {
+		t.Errorf("%d READs and %d WRITEs, expected a third to be made again", reads.Load(), writes.Load())
+	}
+}
+
 // entries returns a reply with entries of these names.
 func entries(from nfs3.Cookie, names ...string) (out []nfs3.EntryPlus) {
 	for i, name := range names {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
@@ -35,7 +36,7 @@ type Config struct {
 	Port int
 
 	// Depth is the number of calls in flight with which a File reads or writes. If zero, the
-	// default is 8.
+	// default is 8. The session has that many slots, 64 at least, if the server allows them.
 	Depth int
 
 	// MaxIO is the size in bytes of the largest READ or WRITE. If zero, the default is 1 MiB. The
@@ -55,6 +56,8 @@ type Client struct {
 	s      *nfs4.Session
 	cfg    Config
 	device func() error // closes the device
+
+	noCommit atomic.Bool // the server lacks COMMIT
 
 	mu     sync.Mutex
 	open   map[*File]struct{}
@@ -113,16 +116,17 @@ func (c *Client) session() *nfs4.Config {
 		s = *c.cfg.Session
 	}
 	s.MaxIO, s.Callbacks, s.Reclaim = max(s.MaxIO, c.cfg.MaxIO), nil, c.reclaim
+	s.Slots = max(cmp.Or(s.Slots, 64), min(c.cfg.Depth, 1024))
 	return &s
 }
 
 // Close closes the session and the connection. Files must not be used afterwards.
 func (c *Client) Close() error { return errors.Join(c.s.Close(), c.device()) }
 
-// chunk returns the size of a READ or WRITE.
-func (c *Client) chunk() int {
+// sizes returns the size of a READ or WRITE in bytes, and how many are in flight.
+func (c *Client) sizes() (size, depth int) {
 	l := c.s.Limits()
-	return max(min(c.cfg.MaxIO, l.MaxRequest-overhead, l.MaxResponse-overhead), 512)
+	return max(min(c.cfg.MaxIO, l.MaxRequest-overhead, l.MaxResponse-overhead), 512), max(min(c.cfg.Depth, l.Slots), 1)
 }
 
 // owner returns the owner of a further open.

@@ -4,14 +4,13 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"sync"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42ext"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/filedata"
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 )
 
@@ -24,15 +23,10 @@ type File struct {
 	handle nfs42.Handle
 	owner  nfs42.OpenOwner
 	access uint32
-	chunk  int // bytes of a READ or WRITE
+	data   *filedata.File
 
 	idMu sync.Mutex
 	id   nfs42.StateID
-
-	mu   sync.Mutex
-	kept []extent // written and not committed
-	size int64    // bytes in kept
-	seen verifiers
 }
 
 // Open opens a file for reading.
@@ -49,7 +43,11 @@ func (c *Client) Create(ctx context.Context, name string, perm fs.FileMode) (*Fi
 // O_EXCL the server makes the file once, also if the call is made twice (EXCLUSIVE4_1). ctx applies
 // to all calls of the File.
 func (c *Client) OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (*File, error) {
-	f := &File{c: c, ctx: ctx, name: name, owner: c.owner(), chunk: c.chunk()}
+	f := &File{c: c, ctx: ctx, name: name, owner: c.owner()}
+	size, depth := c.sizes()
+	f.data = filedata.New(filedata.Config{
+		Ctx: ctx, Name: name, Calls: calls{f}, ReadSize: size, WriteSize: size, Depth: depth, Window: c.cfg.Window, NoCommit: &c.noCommit,
+	})
 	switch flag & (os.O_RDONLY | os.O_WRONLY | os.O_RDWR) {
 	case os.O_WRONLY:
 		f.access = nfs42.OpenShareAccessWrite
@@ -142,9 +140,14 @@ const reclaims = 8
 
 // with makes COMPOUNDs of the file with its state ID, and again if that was reclaimed in between.
 func (f *File) with(ctx context.Context, op string, add func(cmp *nfs4.Compound, id nfs42.StateID)) error {
+	return f.withReused(ctx, op, new(nfs4.Compound), add)
+}
+
+// withReused is with and the memory of a COMPOUND.
+func (f *File) withReused(ctx context.Context, op string, cmp *nfs4.Compound, add func(cmp *nfs4.Compound, id nfs42.StateID)) error {
 	for try := 0; ; try++ {
 		id := f.stateID()
-		cmp := new(nfs4.Compound)
+		cmp.Reset()
 		cmp.PutFH(f.handle)
 		add(cmp, id)
 		err := f.c.do(ctx, op, f.name, cmp, nil)
@@ -211,12 +214,8 @@ func (f *File) Stat() (fs.FileInfo, error) {
 
 // SetAttr changes attributes of the file. With a size it stores the written data before.
 func (f *File) SetAttr(attr *nfs42ext.Attributes) error {
-	if attr.Has(nfs42.AttrSize) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if err := f.commit(); err != nil { // data that are written again must not come after it
-			return err
-		}
+	if attr.Has(nfs42.AttrSize) { // data that are written again must not come after it
+		return f.data.After(func() error { return f.setAttr(attr) })
 	}
 	return f.setAttr(attr)
 }
@@ -234,7 +233,7 @@ func (f *File) setAttr(attr *nfs42ext.Attributes) error {
 
 // Truncate sets the size of the file.
 func (f *File) Truncate(size int64) error {
-	if err := f.inRange("SETATTR", size, 0); err != nil {
+	if err := f.data.InRange("SETATTR", size, 0); err != nil {
 		return err
 	}
 	return f.SetAttr(SetSize(size))
@@ -246,16 +245,4 @@ func (f *File) Close() error {
 	ended := f.with(f.ctx, "CLOSE", func(cmp *nfs4.Compound, id nfs42.StateID) { cmp.Close(id) })
 	f.c.closed(f)
 	return errors.Join(err, ended)
-}
-
-func (f *File) broken(op, rule string, args ...any) error {
-	return fmt.Errorf("%s %q: %w", op, f.name, &nfs4.ProtocolError{Rule: fmt.Sprintf(rule, args...)})
-}
-
-// inRange returns an error unless off and n are a valid range of bytes.
-func (f *File) inRange(op string, off, n int64) error {
-	if off < 0 || n < 0 || off > math.MaxInt64-n {
-		return fmt.Errorf("%s %q: found offset %d and %d bytes, expected a range from 0 to 2^63-1", op, f.name, off, n)
-	}
-	return nil
 }

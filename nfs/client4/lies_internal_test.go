@@ -1,10 +1,8 @@
 package client4
 
 import (
-	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
@@ -110,60 +108,6 @@ func TestListsOfXattrsAreBounded(t *testing.T) {
 		if keys, err := addKeys(nil, 7, &tt.ok); (err == nil) != tt.valid || tt.valid && len(keys) != len(tt.ok.Names) {
 			t.Errorf("%s: %d keys, %v", name, len(keys), err)
 		}
-	}
-}
-
-// The verifiers since the last COMMIT are all the same, or the data are lost.
-func TestVerifiersThatChange(t *testing.T) {
-	one, other := nfs42.Verifier{1}, nfs42.Verifier{2}
-	var v verifiers
-	for _, tt := range []struct {
-		list []nfs42.Verifier
-		same bool
-	}{
-		{[]nfs42.Verifier{one, one, one}, true},
-		{[]nfs42.Verifier{other, other}, true},
-		{[]nfs42.Verifier{one, other}, false},
-		{[]nfs42.Verifier{one, other, one}, false},
-		{[]nfs42.Verifier{other}, true},
-	} {
-		for _, x := range tt.list {
-			v.add(x)
-		}
-		if got := v.reset(); got != tt.same {
-			t.Errorf("%x: the same is %t", tt.list, got)
-		}
-	}
-}
-
-// All parts are done once, and after an error no part begins.
-func TestPartsOfARange(t *testing.T) {
-	f := &File{c: newClient(nil), ctx: t.Context(), chunk: 10}
-	parts := make(chan [2]int64, 10)
-	if err := f.each(35, func(_ context.Context, at, n int64) error { parts <- [2]int64{at, n}; return nil }); err != nil {
-		t.Fatal(err)
-	}
-	close(parts)
-	sum := int64(0)
-	for p := range parts {
-		if sum += p[1]; p[0]%10 != 0 || p[1] != min(10, 35-p[0]) {
-			t.Errorf("%d bytes at %d", p[1], p[0])
-		}
-	}
-	if sum != 35 {
-		t.Errorf("%d bytes", sum)
-	}
-	failed := errors.New("failed")
-	f.c.cfg.Depth = 2
-	var n atomic.Int64
-	if err := f.each(1000, func(ctx context.Context, at, _ int64) error {
-		if n.Add(1); at == 0 {
-			return failed
-		}
-		<-ctx.Done()
-		return nil
-	}); !errors.Is(err, failed) || n.Load() > 2 {
-		t.Errorf("%v after %d parts", err, n.Load())
 	}
 }
 

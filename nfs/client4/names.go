@@ -106,10 +106,15 @@ func (c *Client) do(ctx context.Context, op, name string, cmp *nfs4.Compound, er
 	if err == nil {
 		err = c.s.Do(ctx, cmp)
 	}
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", op, name, err)
+	return named(op, name, err)
+}
+
+// named returns the error of an operation on a name.
+func named(op, name string, err error) error {
+	if err == nil {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%s %q: %w", op, name, err)
 }
 
 // described are the attributes of an Info.

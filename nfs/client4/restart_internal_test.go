@@ -178,23 +178,3 @@ func TestNonsenseIsAnError(t *testing.T) {
 		}
 	}
 }
-
-// A file keeps at most Config.Window bytes that are not committed.
-func TestFileKeepsAWindow(t *testing.T) {
-	c := (&fake{}).client(t, Config{Window: 1000})
-	f, err := c.Create(t.Context(), "x", 0o600)
-	check(t, err)
-	for i, want := range []int64{400, 800, 400, 800} {
-		_, err := f.WriteAt(make([]byte, 400), int64(400*i))
-		check(t, err)
-		if f.size != want {
-			t.Errorf("after %d writes of 400 bytes %d are kept, expected %d", i+1, f.size, want)
-		}
-	}
-	_, err = f.WriteAt(make([]byte, 200), 1600)
-	check(t, err)
-	if f.size != 1000 {
-		t.Errorf("%d bytes are kept, expected 1000: the window is full", f.size)
-	}
-	check(t, f.Close())
-}

@@ -38,6 +38,7 @@ type Compound struct {
 	done  int  // operations that succeeded
 	ctx   callContext
 	opt   rpc.Options
+	sub   *submission // of Submit, or nil
 }
 
 // operation is one operation, with the memory for its result.

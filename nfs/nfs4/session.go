@@ -183,7 +183,7 @@ func (s *Session) once(ctx context.Context, at *session, c *Compound) (verdict, 
 		}
 		return lost, errLost
 	}
-	c.seq = nfs42.SequenceArgs{SessionID: at.id, SequenceID: seq, SlotID: slot, HighestSlotID: highest, CacheThis: !c.repeatable(len(c.ops))}
+	c.number(at, slot, seq, highest)
 	sent := time.Now()
 	for try := 0; ; try++ {
 		use, verdict, err := s.judge(at, c, s.call(ctx, s.nfs, c))
@@ -197,28 +197,48 @@ func (s *Session) once(ctx context.Context, at *session, c *Compound) (verdict, 
 				use = unknown
 			}
 		}
-		switch use {
-		case kept:
-			at.slots.give(slot, false)
-		case consumed:
-			at.renewed.Store(int64(sent.Sub(at.since)))
-			at.slots.give(slot, true)
-		case unknown:
-			s.settle(at, slot, seq)
-		}
+		s.release(at, slot, seq, use, sent)
 		return verdict, err
+	}
+}
+
+// number sets the arguments of SEQUENCE.
+func (c *Compound) number(at *session, slot nfs42.SlotID, seq nfs42.SequenceID, highest nfs42.SlotID) {
+	c.seq = nfs42.SequenceArgs{SessionID: at.id, SequenceID: seq, SlotID: slot, HighestSlotID: highest, CacheThis: !c.repeatable(len(c.ops))}
+}
+
+// release frees the slot of a COMPOUND, or finds out whether the server has taken it.
+func (s *Session) release(at *session, slot nfs42.SlotID, seq nfs42.SequenceID, use slotUse, sent time.Time) {
+	switch use {
+	case kept:
+		at.slots.give(slot, false)
+	case consumed:
+		at.renewed.Store(int64(sent.Sub(at.since)))
+		at.slots.give(slot, true)
+	case unknown:
+		s.settle(at, slot, seq)
 	}
 }
 
 // call makes the COMPOUND. The error is of the call, of the results, or a *StatusError.
 func (s *Session) call(ctx context.Context, nfs *rpc.Client, c *Compound) error {
+	s.prepare(ctx, c)
+	err := nfs.CallAtMost(&c.ctx, nfs42.ProcCompound, (*arguments)(c), (*results)(c), &c.opt, c.most())
+	return c.ended(err)
+}
+
+// prepare makes a COMPOUND ready for a call.
+func (s *Session) prepare(ctx context.Context, c *Compound) {
 	c.minor = s.cfg.Minor
 	for i := range c.ops {
 		c.ops[i].status = 0
 	}
 	c.done, c.res, c.ctx.Context = 0, nfs42.SequenceRes{}, ctx
 	c.opt = rpc.Options{Results: c.Results, Cred: c.Cred}
-	err := nfs.CallAtMost(&c.ctx, nfs42.ProcCompound, (*arguments)(c), (*results)(c), &c.opt, c.most())
+}
+
+// ended returns the error of a COMPOUND whose call has returned err.
+func (c *Compound) ended(err error) error {
 	c.ctx.Context = nil
 	if err == nil {
 		return c.refusal()
@@ -227,27 +247,6 @@ func (s *Session) call(ctx context.Context, nfs *rpc.Client, c *Compound) error 
 		return whole
 	}
 	return err
-}
-
-// resends notes which COMPOUNDs a carrier sends again.
-type resends struct{ oncrpc.Carrier }
-
-// callContext is the context of a call, with the note.
-type callContext struct {
-	context.Context
-	resent atomic.Bool
-}
-
-// Call implements oncrpc.Carrier.
-func (r resends) Call(ctx context.Context, call *oncrpc.Call) (*oncrpc.Reply, error) {
-	if c, ok := ctx.(*callContext); ok {
-		call.Renew = func(context.Context) (oncrpc.Message, error) {
-			c.resent.Store(true)
-			return call.Message, nil
-		}
-		defer func() { call.Renew = nil }()
-	}
-	return r.Carrier.Call(ctx, call)
 }
 
 // slotUse says whether the server has taken a slot's sequence ID.

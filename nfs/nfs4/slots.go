@@ -39,11 +39,8 @@ func newSlots(n int) *slots {
 func (t *slots) take(ctx context.Context) (slot nfs42.SlotID, seq nfs42.SequenceID, highest nfs42.SlotID, ok bool) {
 	for queued := false; ; queued = true {
 		t.mu.Lock()
-		if t.used < t.limit && (queued || len(t.waiting) == 0) {
-			if i := t.lowest(); i < t.limit {
-				t.busy[i/64] |= 1 << (i % 64)
-				t.used++
-				slot, seq, highest = nfs42.SlotID(i), t.seq[i], t.highest()
+		if queued || len(t.waiting) == 0 {
+			if slot, seq, highest, ok = t.free(); ok {
 				t.mu.Unlock()
 				return slot, seq, highest, true
 			}
@@ -64,6 +61,30 @@ func (t *slots) take(ctx context.Context) (slot nfs42.SlotID, seq nfs42.Sequence
 			return 0, 0, 0, false
 		}
 	}
+}
+
+// try is take for a caller that does not wait.
+func (t *slots) try() (slot nfs42.SlotID, seq nfs42.SequenceID, highest nfs42.SlotID, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.waiting) > 0 {
+		return 0, 0, 0, false
+	}
+	return t.free()
+}
+
+// free takes the lowest free slot, if there is one. t.mu must be held.
+func (t *slots) free() (slot nfs42.SlotID, seq nfs42.SequenceID, highest nfs42.SlotID, ok bool) {
+	if t.used >= t.limit {
+		return 0, 0, 0, false
+	}
+	i := t.lowest()
+	if i >= t.limit {
+		return 0, 0, 0, false
+	}
+	t.busy[i/64] |= 1 << (i % 64)
+	t.used++
+	return nfs42.SlotID(i), t.seq[i], t.highest(), true
 }
 
 // lowest returns the lowest free slot. t.mu must be held.

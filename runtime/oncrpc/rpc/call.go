@@ -72,6 +72,7 @@ func (p *pooledCall) release() {
 	clear(p.placed)
 	p.call.Message, p.call.Results, p.call.ReplyBuf, p.call.Deadline = oncrpc.Message{}, nil, nil, time.Time{}
 	p.call.MaxReply, p.call.WholeReply = 0, 0
+	p.call.Renew = nil
 	p.results, p.cred, p.dec, p.done = nil, nil, nil, nil
 	p.client.calls.Put(p)
 }
