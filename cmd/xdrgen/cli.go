@@ -40,6 +40,7 @@ type commandLine struct {
 	Fmt        fmtCmd        `cmd:""`
 	Lint       lintCmd       `cmd:""`
 	Compat     compatCmd     `cmd:""`
+	Wireshark  wiresharkCmd  `cmd:""`
 	Version    struct{}      `cmd:""`
 }
 
@@ -93,6 +94,8 @@ func run(args []string, env environment) int {
 		return line.Lint.run(env)
 	case "compat":
 		return line.Compat.run(env)
+	case "wireshark":
+		return line.Wireshark.run(env)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean

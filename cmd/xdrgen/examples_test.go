@@ -51,6 +51,7 @@ func exampleFiles(t *testing.T) map[string]string {
 		"reply.bin":                     "\x00\x00\x00\x07\x00\x00\x00\x01" + strings.Repeat("\x00", 16) + "\x00\x00\x00\x01\xaa\x00\x00\x00",
 		"spec/x/ext/ext.x":              "#include \"rpcrdma2/a.x\"\nstruct more { first a; };\n",
 		".config/fish/completions/none": "",
+		"proto.pcap":                    "\xa1\xb2\xc3\xd4\x00\x02\x00\x04" + strings.Repeat("\x00", 8) + "\x00\x00\xff\xff\x00\x00\x00\x01",
 	}
 }
 
@@ -58,7 +59,7 @@ func exampleFiles(t *testing.T) map[string]string {
 // use. Each must exit with success or findings.
 func TestExamplesRun(t *testing.T) {
 	bash := witness.Program(t, "bash")
-	for _, program := range []string{"git", "patch"} { // used by examples
+	for _, program := range []string{"git", "patch", "tshark"} { // used by examples
 		witness.Program(t, program)
 	}
 	dir := writeFiles(t, exampleFiles(t))

@@ -34,6 +34,8 @@ func help(topic string) (text string, ok bool) {
 		return helpCompat + helpUnit + helpDocument + helpExit, true
 	case "compat-rules":
 		return helpCompatRules(), true
+	case "wireshark":
+		return helpWireshark + helpUnit + helpDocument + helpExit, true
 	case "version":
 		return "Print the version of xdrgen.\n\nUsage: xdrgen version\n", true
 	case "corpus":
@@ -68,6 +70,7 @@ Commands:
   fmt         format XDR files
   lint        look for hazards in a correct protocol
   compat      report what a change to a protocol breaks
+  wireshark   write a dissector for Wireshark and tshark
   corpus      test the compiler on every .x file of a folder
   version     print the version of xdrgen
 
@@ -159,6 +162,29 @@ there are errors, it writes nothing.
                      files for make, in the form of gcc -MD -MP: on the .x files and documents, their
                      includes and sidecars (see xdrgen help make)
   -MF FILE           name of the file that -MD writes
+`
+
+const helpWireshark = `Write a dissector for Wireshark and tshark, in Lua, for the programs of one unit.
+
+Usage: xdrgen wireshark [-o FILE] [-name NAME] [-known] [-I dir] [-D name=value] [-bind FILE] FILE.x...
+
+Examples:
+  xdrgen wireshark -o proto.lua proto.x
+  tshark -X lua_script:proto.lua -r proto.pcap
+  xdrgen wireshark -known -o nfs.lua -name nfs2 nfs_prot.x
+
+Wireshark 4.0 or newer then shows the RPC messages of these programs with the
+names of programs, procedures, statuses and fields, in the column Info too. Every
+field can be in a filter: proto.entry.a == 7. Calls and Replies refer
+to each other, and a fault is marked with the rule that it breaks.
+
+  -o FILE            write to FILE instead of standard output
+  -name NAME         name of the protocol, with which the names of the fields begin; default: the
+                     name of the first file, without .x
+  -known             also show programs that Wireshark knows itself, such as NFS; a preference of the
+                     protocol changes it
+
+docs/wireshark.md has more: how to capture, the names of fields, RDMA.
 `
 
 const helpCorpus = `Test the compiler on every .x file of a folder: check, generate, vet, build and round-trip.

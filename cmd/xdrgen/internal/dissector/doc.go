@@ -1,0 +1,7 @@
+// Package dissector writes a dissector for Wireshark, in Lua, from a resolved unit.
+//
+// The text has two halves. The first is the unit as tables of Lua: its types, and its programs
+// (schema.go). The second is the same for all units, from the folder lua: values.lua declares the
+// fields of Wireshark and decodes values by the tables, with the limits of package dynamic, and
+// rpc.lua finds the RPC messages that Wireshark has found, and pairs Calls and Replies.
+package dissector

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dissector"
+)
+
+// wiresharkCmd is the command "wireshark".
+type wiresharkCmd struct {
+	unitFlags
+	Out   string `short:"o" name:"out"`
+	Name  string `name:"name"`
+	Known bool   `name:"known"`
+}
+
+// run writes a dissector for Wireshark, for the programs that one unit declares.
+func (c *wiresharkCmd) run(env environment) int {
+	name := c.Name
+	if name == "" {
+		name = protocolName(c.Files[0])
+	}
+	if !dissector.IsName(name) {
+		return usage(env, fmt.Errorf("-name %s: a protocol of Wireshark has a name of small letters, digits and underscores, and begins with a letter", diag.Quote(name)))
+	}
+	o, code := c.options(env)
+	if code != exitClean {
+		return code
+	}
+	r, err := c.compile(o)
+	if err != nil {
+		return notCompiled(env, err)
+	}
+	if diag.HasErrors(r.Diags) {
+		if err := printErrors(env, onlyErrors(r.Diags), c.reportFlags); err != nil {
+			return failed(env, err)
+		}
+		return exitFindings
+	}
+	var sources []string
+	for _, f := range r.Unit.Files {
+		sources = append(sources, f.Name)
+	}
+	text, err := dissector.Write(r.Unit, sidecars(r), dissector.Options{Name: name, Known: c.Known, Sources: sources})
+	switch {
+	case errors.Is(err, dissector.ErrNoProgram):
+		return usage(env, fmt.Errorf("%w, and Wireshark finds messages by the numbers of their programs", err))
+	case err != nil:
+		return failed(env, err)
+	case c.Out == "" || c.Out == "-":
+		_, err = env.stdout.Write(text)
+	default:
+		err = os.WriteFile(c.Out, text, 0o644)
+	}
+	if err != nil {
+		return failed(env, err)
+	}
+	return exitClean
+}
+
+// protocolName returns the name of a protocol for a file: its own without folder and ending, in
+// small letters, with underscores for other characters.
+func protocolName(file string) string {
+	base := filepath.Base(file)
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToLower(strings.TrimSuffix(base, filepath.Ext(base))))
+	if !dissector.IsName(name) {
+		return "xdr_" + strings.TrimLeft(name, "_")
+	}
+	return name
+}
