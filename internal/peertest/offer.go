@@ -26,21 +26,21 @@ func (p *Peer) Offer(n int, access verbs.Access) *Offer {
 	p.t.Helper()
 	o := new(Offer)
 	var err error
-	o.Data, err = p.pd.Alloc(n)
+	o.Data, err = p.PD.Alloc(n)
 	p.must(err)
 	r := rand.New(rand.NewPCG(uint64(n), 99))
 	for i := range o.Data {
 		o.Data[i] = byte(r.Uint32())
 	}
 	o.was = append([]byte(nil), o.Data...)
-	o.MemoryRegion, err = p.pd.RegisterMemory(o.Data, access)
+	o.MemoryRegion, err = p.PD.RegisterMemory(o.Data, access)
 	p.must(err)
 	if p.exempt != nil {
 		p.exempt.ExemptKey(o.RKey())
 	}
 	p.t.Cleanup(func() {
 		// Disconnecting first ends the accesses in progress.
-		for _, end := range []func() error{p.QP.Disconnect, o.Deregister, func() error { return p.pd.Free(o.Data) }} {
+		for _, end := range []func() error{p.QP.Disconnect, o.Deregister, func() error { return p.PD.Free(o.Data) }} {
 			if err := end(); err != nil {
 				p.t.Error(err)
 			}

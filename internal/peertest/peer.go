@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/rawpeer"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // Patience is the time that a test waits for a message that must come. Only a failing test waits so
 // long.
-const Patience = 30 * time.Second
+const Patience = rawpeer.Patience
 
 // Recvs is the number of Receives that a Peer has posted, and Size their size in bytes, if it is
 // made by New.
@@ -21,29 +22,11 @@ const (
 	Size  = 4096
 )
 
-// The WRIDs of requests. Those of Receives are below their number.
-const (
-	sendID = 1 << 32
-	rdmaID = 1 << 33
-)
-
 // Peer is one end of a connection. It is closed at the end of its test.
 type Peer struct {
-	QP   verbs.QueuePair
-	MR   verbs.MemoryRegion // of Mem
-	Mem  []byte             // its messages, and the data of its RDMA operations
-	Lost <-chan struct{}    // closed with the connection
-
-	// Invalidated is the key that the last message invalidated, or 0.
-	Invalidated uint32
+	*rawpeer.Peer
 
 	t      testing.TB
-	recvs  int // Receives
-	size   int // of each in bytes, and of the send buffer
-	pd     verbs.ProtectionDomain
-	cq     verbs.CompletionQueue
-	ready  <-chan struct{}
-	kept   []verbs.WC // polled completions that no method has used yet
 	exempt exempter
 }
 
@@ -62,36 +45,20 @@ func New(t testing.TB, dev verbs.Device) *Peer {
 // NewSized returns a peer that has so many Receives of this size, and sends up to that size.
 func NewSized(t testing.TB, dev verbs.Device, recvs, size int) *Peer {
 	t.Helper()
-	p := &Peer{t: t, recvs: recvs, size: size}
+	p := &Peer{t: t}
 	p.exempt, _ = dev.(exempter)
-	var err error
-	p.pd, err = dev.AllocPD()
-	p.must(err)
-	notify, ready := verbs.NotifyChannel()
-	p.ready = ready
-	p.cq, err = dev.CreateCQ(128+recvs, notify)
-	p.must(err)
-	lost := make(chan struct{})
-	p.Lost = lost
-	p.QP, err = p.pd.CreateQP(verbs.QPConfig{SendCQ: p.cq, RecvCQ: p.cq, MaxSendWR: 64, MaxRecvWR: max(64, recvs), Notify: func() { close(lost) }})
-	p.must(err)
+	var created func(uint32)
 	if p.exempt != nil {
-		p.exempt.ExemptQP(p.QP.Num())
+		created = p.exempt.ExemptQP
 	}
-	p.Mem, err = p.pd.Alloc((recvs + 1) * size)
-	p.must(err)
-	p.MR, err = p.pd.RegisterMemory(p.Mem, verbs.AccessLocalWrite)
-	p.must(err)
-	for i := range recvs {
-		p.recv(uint64(i))
-	}
+	var err error
+	p.Peer, err = rawpeer.New(dev, recvs, size, created)
 	t.Cleanup(func() {
-		for _, end := range []func() error{p.QP.Close, p.MR.Deregister, func() error { return p.pd.Free(p.Mem) }, p.cq.Close, p.pd.Close} {
-			if err := end(); err != nil {
-				t.Error(err)
-			}
+		if err := p.Close(); err != nil {
+			t.Error(err)
 		}
 	})
+	p.must(err)
 	return p
 }
 
@@ -115,18 +82,15 @@ func (p *Peer) must(err error) {
 // Dial connects and returns the private data of the other side.
 func (p *Peer) Dial(dev verbs.Dialer, addr string, private []byte) []byte {
 	p.t.Helper()
-	info, err := dev.Dial(context.Background(), addr, p.QP, &verbs.ConnParams{PrivateData: private})
+	info, err := p.Peer.Dial(context.Background(), dev, addr, private)
 	p.must(err)
-	return info.PrivateData
+	return info
 }
 
 // Accept accepts the next connection. If that fails, it fails the test and returns false. It may be
 // called from any goroutine.
 func (p *Peer) Accept(ln verbs.Listener, private []byte) bool {
-	req, err := ln.Accept(context.Background())
-	if err == nil {
-		_, err = req.Accept(context.Background(), p.QP, &verbs.ConnParams{PrivateData: private})
-	}
+	err := p.Peer.Accept(context.Background(), ln, private)
 	if err != nil {
 		p.t.Error(err)
 	}
@@ -136,7 +100,7 @@ func (p *Peer) Accept(ln verbs.Listener, private []byte) bool {
 // Send sends b as a message.
 func (p *Peer) Send(b []byte) {
 	p.t.Helper()
-	p.send(verbs.SendWR{WRID: sendID, Opcode: verbs.Send}, b)
+	p.done(p.Peer.Send(b, 0))
 }
 
 // SendHex sends a message written in hexadecimal.
@@ -148,104 +112,41 @@ func (p *Peer) SendHex(text string) {
 // SendInvalidate sends a message that invalidates a key of the other side.
 func (p *Peer) SendInvalidate(b []byte, key uint32) {
 	p.t.Helper()
-	p.send(verbs.SendWR{WRID: sendID, Opcode: verbs.SendWithInvalidate, InvalidateRKey: key}, b)
-}
-
-func (p *Peer) send(wr verbs.SendWR, b []byte) {
-	p.t.Helper()
-	n := copy(p.Mem[p.recvs*p.size:], b)
-	wr.SGL, wr.Flags = []verbs.SGE{{MR: p.MR, Offset: p.recvs * p.size, Length: n}}, verbs.SendSignaled
-	p.post(wr)
+	p.done(p.Peer.Send(b, key))
 }
 
 // Write writes bytes to the other side's memory, and reports whether it succeeded.
 func (p *Peer) Write(key uint32, at uint64, b []byte) bool {
 	p.t.Helper()
-	n := copy(p.Mem[p.recvs*p.size:], b)
-	return p.post(verbs.SendWR{
-		WRID: rdmaID, Opcode: verbs.RDMAWrite, Flags: verbs.SendSignaled, RKey: key, RemoteAddr: at,
-		SGL: []verbs.SGE{{MR: p.MR, Offset: p.recvs * p.size, Length: n}},
-	})
+	return p.done(p.Peer.Write(key, at, b))
 }
 
 // Read returns n bytes of the other side's memory, or nil if it failed.
 func (p *Peer) Read(key uint32, at uint64, n int) []byte {
 	p.t.Helper()
-	if !p.post(verbs.SendWR{
-		WRID: rdmaID, Opcode: verbs.RDMARead, Flags: verbs.SendSignaled, RKey: key, RemoteAddr: at,
-		SGL: []verbs.SGE{{MR: p.MR, Offset: p.recvs * p.size, Length: n}},
-	}) {
+	b, err := p.Peer.Read(key, at, n)
+	if !p.done(err) {
 		return nil
 	}
-	return append([]byte(nil), p.Mem[p.recvs*p.size:][:n]...)
+	return b
 }
 
-// post posts a request, waits for its completion and reports whether it succeeded.
-func (p *Peer) post(wr verbs.SendWR) bool {
+// done logs an error, which a test may want, and reports whether there was none.
+func (p *Peer) done(err error) bool {
 	p.t.Helper()
-	if _, err := p.QP.PostSend([]verbs.SendWR{wr}); err != nil {
-		p.t.Logf("post: %v", err)
-		return false
+	if err != nil {
+		p.t.Logf("peer: %v", err)
 	}
-	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID == wr.WRID }, Patience)
-	if !ok || wc.Status != verbs.StatusSuccess {
-		p.t.Logf("%v: %v", wr.Opcode, wc.Status)
-		return false
-	}
-	return true
+	return err == nil
 }
 
 // Message returns the next message and posts its Receive again. It returns nil if none arrives in
 // time.
 func (p *Peer) Message(wait time.Duration) Raw {
 	p.t.Helper()
-	wc, ok := p.poll(func(wc verbs.WC) bool { return wc.WRID < uint64(p.recvs) }, wait)
-	if !ok || wc.Status != verbs.StatusSuccess {
+	b, err := p.Peer.Message(wait)
+	if err != nil {
 		return nil
 	}
-	p.Invalidated = wc.InvalidatedRKey
-	b := append([]byte(nil), p.Mem[int(wc.WRID)*p.size:][:wc.ByteLen]...)
-	p.recv(wc.WRID)
 	return b
-}
-
-func (p *Peer) recv(id uint64) {
-	if _, err := p.QP.PostRecv([]verbs.RecvWR{{WRID: id, SGL: []verbs.SGE{{MR: p.MR, Offset: int(id) * p.size, Length: p.size}}}}); err != nil {
-		p.t.Logf("receive: %v", err) // the connection has ended
-	}
-}
-
-// poll waits for a completion that match accepts, and keeps others for later.
-func (p *Peer) poll(match func(verbs.WC) bool, wait time.Duration) (verbs.WC, bool) {
-	timeout := time.After(wait)
-	for armed := false; ; {
-		for i, wc := range p.kept {
-			if match(wc) {
-				p.kept = append(p.kept[:i:i], p.kept[i+1:]...)
-				return wc, true
-			}
-		}
-		var wcs [8]verbs.WC
-		n, err := p.cq.Poll(wcs[:])
-		if err == nil && n == 0 && !armed {
-			err, armed = p.cq.Arm(false), true
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil {
-			p.t.Errorf("completion queue: %v", err)
-			return verbs.WC{}, false
-		}
-		p.kept = append(p.kept, wcs[:n]...)
-		if n > 0 {
-			continue
-		}
-		select {
-		case <-p.ready:
-			armed = false
-		case <-timeout:
-			return verbs.WC{}, false
-		}
-	}
 }

@@ -1,10 +1,11 @@
-package peertest_test
+package rawpeer_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/internal/peertest"
+	"github.com/rpcrdma/rpcrdma/internal/rawpeer"
 )
 
 // Messages written by hand from RFC 8166 §4.1 print in words. Truncated ones print an error.
@@ -46,7 +47,7 @@ func TestMessagePrintsInWords(t *testing.T) {
 		msg + none + "00000001 ffffffff " + seg:                       "ends before",
 		msg + "00000001 00000028 00000011 00000008 00000000 00001000": "ends before",
 	} {
-		if _, err := peertest.Parse(string(peertest.Bytes(t, hex))); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := rawpeer.Parse(string(peertest.Bytes(t, hex))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", hex, err, want)
 		}
 	}

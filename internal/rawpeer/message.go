@@ -1,4 +1,4 @@
-package peertest
+package rawpeer
 
 import (
 	"encoding/binary"
