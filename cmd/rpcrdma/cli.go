@@ -21,7 +21,7 @@ type commandLine struct {
 	NFSPing    nfspingCmd    `cmd:"" name:"nfsping" set:"provider=iwarp"`
 	Perf       perfCmd       `cmd:"" set:"provider=rdmatcp"`
 	Serve      serveCmd      `cmd:"" set:"provider=rdmatcp"`
-	Conform    conformCmd    `cmd:""`
+	Conform    conformCmd    `cmd:"" set:"provider=rdmatcp"`
 	Devices    devicesCmd    `cmd:""`
 	Selftest   selftestCmd   `cmd:"" set:"provider=ibverbs"`
 	Completion completionCmd `cmd:""`

@@ -5,37 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 )
 
 // conformCmd is the command "conform".
 type conformCmd struct {
-	Carrier string        `default:"tcp" enum:"tcp,udp"`
-	Run     string        `name:"run"`
-	List    bool          `name:"list"`
-	Wait    time.Duration `short:"W" default:"5s"`
-	Failed  bool          `name:"failed"`
-	JSON    bool          `name:"json"`
-	Host    string        `arg:"" optional:""`
-	Prog    string        `arg:"" optional:""`
+	Carrier  string        `default:"tcp" enum:"tcp,udp,rdma"`
+	Provider provider      `default:"${provider}"`
+	Pcap     string        `name:"pcap"`
+	Run      string        `name:"run"`
+	List     bool          `name:"list"`
+	Wait     time.Duration `short:"W" default:"5s"`
+	Failed   bool          `name:"failed"`
+	JSON     bool          `name:"json"`
+	Host     string        `arg:"" optional:""`
+	Prog     string        `arg:"" optional:""`
 }
 
 // conformCarriers are the values of -carrier.
-var conformCarriers = map[string]conform.Carrier{"tcp": conform.TCP, "udp": conform.UDP}
+var conformCarriers = map[string]conform.Carrier{"tcp": conform.TCP, "udp": conform.UDP, "rdma": conform.RDMA}
 
 // tally counts the results of a run.
 type tally struct{ passed, failed, skipped int }
 
 // run runs the cases with a server.
-func (c *conformCmd) run(ctx context.Context, env environment) error {
-	prog, vers, err := conformProgram(c.Prog)
+func (c *conformCmd) run(ctx context.Context, env environment) (err error) {
+	var prog, vers uint32
+	prog, vers, err = conformProgram(c.Prog)
 	pattern, badPattern := regexp.Compile(c.Run)
 	switch {
 	case err != nil:
@@ -43,6 +49,10 @@ func (c *conformCmd) run(ctx context.Context, env environment) error {
 		err = fmt.Errorf("-run %.64q: %w", c.Run, badPattern)
 	case c.Wait <= 0:
 		err = fmt.Errorf("-W is %v, must be positive", c.Wait)
+	case c.Carrier != "rdma" && c.Pcap != "":
+		err = errors.New("-pcap shows RDMA: it has no effect without -carrier rdma")
+	case c.Provider.name() == "mem":
+		err = errors.New("the provider mem connects within this process only: use another -provider")
 	case c.Host == "" && !c.List:
 		err = errors.New("found no HOST, expected the name or the address of a server")
 	}
@@ -57,6 +67,34 @@ func (c *conformCmd) run(ctx context.Context, env environment) error {
 	if err := c.find(ctx, t); err != nil {
 		return err
 	}
+	if t.Carrier == conform.RDMA {
+		f, failed := c.open(env, t)
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, f.close()) }()
+	}
+	return c.all(ctx, env, t, cases, pattern)
+}
+
+// open opens the device of -carrier rdma.
+func (c *conformCmd) open(env environment, t *conform.Target) (*fabric, error) {
+	flags := &deviceFlags{rdmaFlags: rdmaFlags{Provider: c.Provider, CRC: "on", Credits: 32, Pcap: c.Pcap, Limit: 1 << 30}}
+	if err := flags.check(); err != nil {
+		return nil, &failure{code: exitUsage, stage: "conform", err: err}
+	}
+	f, err := newFabric(flags, env)
+	if err != nil {
+		return nil, err
+	}
+	if t.Device, err = f.open("client"); err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return f, nil
+}
+
+// all runs the cases of the target's carrier whose names match.
+func (c *conformCmd) all(ctx context.Context, env environment, t *conform.Target, cases []conform.Case, pattern *regexp.Regexp) error {
 	start := time.Now()
 	if err := t.Ping(ctx); err != nil {
 		return explainConform(t.Addr, err)
@@ -102,12 +140,18 @@ func (c *conformCmd) find(ctx context.Context, t *conform.Target) error {
 	if err != nil {
 		return &failure{code: exitUsage, stage: "conform", err: err}
 	}
-	t.Addr = joinAddress(host, port)
-	if port != 0 {
-		return nil
-	}
 	limit, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
+	if port != 0 {
+		// A device takes no names. IPv4 comes first, as with the other commands.
+		ips, err := net.DefaultResolver.LookupNetIP(limit, "ip", host)
+		if err != nil {
+			return explainConform(joinAddress(host, port), err)
+		}
+		ip := slices.MinFunc(ips, func(a, b netip.Addr) int { return a.Unmap().BitLen() - b.Unmap().BitLen() })
+		t.Addr = joinAddress(ip.Unmap().String(), port)
+		return nil
+	}
 	at, err := rpcbind.Resolve(limit, host, t.Program, t.Version, c.Carrier, nil)
 	if err != nil {
 		return explainLookup(joinAddress(host, rpcbind.Port), adviceNoLookup, err)
@@ -129,7 +173,7 @@ func explainConform(addr string, err error) *failure {
 		}
 	case errors.As(err, &name):
 		f.stage, f.help = "name of "+addr, "check the name, or use an IP address"
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, verbs.ErrConnectionRefused):
 		f.help = "start the server, or check the port: rpcrdma info HOST lists the programs of a host and where they are"
 	case errors.Is(err, context.DeadlineExceeded):
 		f.code, f.help = exitSilent, "a longer -W; check that no firewall drops the packets"

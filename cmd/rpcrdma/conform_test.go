@@ -9,9 +9,10 @@ import (
 
 // A server of serve passes, a line for each case, and the counts in the last one.
 func TestConformPassesOurServer(t *testing.T) {
-	for _, carrier := range []string{"tcp", "udp"} {
-		addr := serving(t, "-q", "-carrier", carrier)
-		code, out, errs := try(t.Context(), "conform", "-W", "20s", "-carrier", carrier, addr)
+	for _, carrier := range []string{"tcp", "udp", "rdma -provider rdmatcp", "rdma -provider iwarp"} {
+		how := append([]string{"-carrier"}, strings.Fields(carrier)...)
+		addr := serving(t, append([]string{"-q"}, how...)...)
+		code, out, errs := try(t.Context(), append(append([]string{"conform", "-W", "20s"}, how...), addr)...)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		last := lines[len(lines)-1]
 		if code != exitDone || errs != "" || len(lines) < 150 || !strings.Contains(last, " passed, 0 failed, 0 skipped") {
@@ -81,6 +82,9 @@ func TestConformWithoutAServer(t *testing.T) {
 		{"-run ( h:1", exitUsage, "-run"},
 		{"-W 0s h:1", exitUsage, "must be positive"},
 		{"h:1 nfs", exitUsage, "found program"},
+		{"-pcap f h:1", exitUsage, "-pcap shows RDMA"},
+		{"-provider mem h:1", exitUsage, "within this process only"},
+		{"-carrier rdma " + gone.Addr().String(), exitFailed, "start the server"},
 		{"-run nothing/has/this/name " + addr, exitUsage, "no case of tcp"},
 	} {
 		code, _, errs := try(context.Background(), append([]string{"conform"}, strings.Fields(tt.args)...)...)

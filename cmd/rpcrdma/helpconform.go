@@ -9,6 +9,7 @@ Examples:
   rpcrdma conform localhost:20050
   rpcrdma conform storage.example.net 100003.3
   rpcrdma conform -carrier udp localhost:20050
+  rpcrdma conform -carrier rdma -provider iwarp storage.example.net:20049 100003.3
   rpcrdma conform -run '^record/' -failed localhost:20050
   rpcrdma conform -list -run value/opaque
   rpcrdma conform -json localhost:20050
@@ -25,7 +26,11 @@ and are skipped with any other program. Without PORT conform asks the host's rpc
 docs/conform.md says more.
 
 Flags:
-  -carrier NAME  tcp or udp; default tcp
+  -carrier NAME  tcp, udp, or rdma: RPC-over-RDMA version 1; default tcp
+  -provider NAME
+                 with -carrier rdma: rdmatcp, iwarp, or ibverbs in a program built by make
+                 build-ibverbs; default rdmatcp
+  -pcap FILE     with -carrier rdma: write all messages as a pcapng file for Wireshark
   -run PATTERN   run only the cases whose names match a regular expression
   -failed        print only the cases that failed
   -list          print the names of the cases, their sections and carriers, and run none

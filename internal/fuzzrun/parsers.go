@@ -33,6 +33,8 @@ var parsers = []parser{
 	{dir: "runtime/oncrpc/cancel", clients: []string{"FuzzServe"}, servers: []string{"runtime/oncrpc/tcp FuzzConn"}},
 	both("runtime/oncrpc/mem", false, "runtime/oncrpc/tcp FuzzConn"),
 	both("internal/tlsstream", false, "FuzzTLSSocket"),
+	both("cmd/rpcrdma/internal/conform", false, "FuzzOutcome"),
+	both("internal/rawpeer", false, "cmd/rpcrdma/internal/conform FuzzOutcome"),
 
 	// RPC-over-RDMA.
 	both("gen/rpcrdma1", true, "FuzzMessage", "FuzzXDR"),
@@ -79,7 +81,6 @@ var parsers = []parser{
 var notParsers = map[string]string{
 	"cmd/internal/dynamic":                      "FuzzRoundTrip and FuzzAgainstGenerated; rpcrdma call decodes results with it",
 	"cmd/rpcrdma":                               "FuzzDescribe and FuzzArguments; it decodes by cmd/internal/dynamic and rdmaio",
-	"cmd/rpcrdma/internal/conform":              "a tester of peers, which ends with an error",
 	"cmd/xdrgen/internal/capture/decode":        "by cmd/internal/dynamic",
 	"cmd/xdrgen":                                "FuzzMessage; a user's files",
 	"examples/readwrite":                        "one call, by package rpc",

@@ -42,7 +42,9 @@ type step struct {
 	send [][]byte // messages, or if raw is set bytes as they are
 	raw  bool
 	end  bool // this side's end of the stream follows
-	want []expect
+	// build, over RDMA, returns a message as it is that refers to the memory of the connection.
+	build func(r *rdma) []byte
+	want  []expect
 }
 
 // expect is the answer to one message.
@@ -91,7 +93,7 @@ type Result struct {
 // Cases returns all cases with servers, in order.
 func Cases() []Case {
 	var list []Case
-	for _, table := range [][]Case{messageCases(), authCases(), gssCases(), valueCases(), recordCases(), datagramCases()} {
+	for _, table := range [][]Case{messageCases(), authCases(), gssCases(), valueCases(), recordCases(), datagramCases(), rdmaCases()} {
 		list = append(list, table...)
 	}
 	return list

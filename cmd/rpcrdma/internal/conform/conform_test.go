@@ -10,6 +10,10 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform"
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform/program"
 	"github.com/rpcrdma/rpcrdma/internal/leak"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -49,12 +53,48 @@ func TestOurServerPassesAllCases(t *testing.T) {
 				Carrier: carrier, Addr: serve(t, rpc.NewHandler(nil, conform.NewService())),
 				Program: program.Program, Version: program.Version1, Wait: 20 * time.Second,
 			}
-			for _, r := range runAll(t, target) {
-				if r.Skipped == "" && !r.Passed {
-					t.Errorf("%s (%s): expected %s, came %.100s", r.Case.Name, r.Case.Section, r.Expected, r.Came)
-				}
-			}
+			passesAll(t, target)
 		})
+	}
+	for name, open := range map[string]func() (verbs.Device, error){
+		"rdmatcp": func() (verbs.Device, error) { return rdmatcp.Open(nil) },
+		"iwarp":   func() (verbs.Device, error) { return iwarp.Open(nil) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var devices [2]verbs.Device
+			for i := range devices {
+				d, err := open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() {
+					if err := d.Close(); err != nil {
+						t.Error(err)
+					}
+				})
+				devices[i] = d
+			}
+			s, err := rdmaio.Listen(context.Background(), devices[0], "127.0.0.1:0", rpc.NewHandler(nil, conform.NewService()), &rdmaio.Config{Logger: quiet})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = s.Close() })
+			passesAll(t, &conform.Target{
+				Carrier: conform.RDMA, Addr: s.Addr(), Device: devices[1],
+				Program: program.Program, Version: program.Version1, Wait: 20 * time.Second,
+			})
+		})
+	}
+}
+
+// passesAll runs all cases, and no case may fail.
+func passesAll(t *testing.T, target *conform.Target) {
+	t.Helper()
+	for _, r := range runAll(t, target) {
+		if r.Skipped == "" && !r.Passed {
+			t.Errorf("%s (%s): expected %s, came %.100s", r.Case.Name, r.Case.Section, r.Expected, r.Came)
+		}
 	}
 }
 

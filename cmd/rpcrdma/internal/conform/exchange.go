@@ -37,6 +37,11 @@ func (x *exchange) step(ctx context.Context, s *step, res *Result) bool {
 			break
 		}
 	}
+	if r, ok := x.w.(*rdma); ok && s.build != nil {
+		if err := x.put(s.build(r), true); err != nil {
+			x.lost(err)
+		}
+	}
 	if s.end {
 		x.w.endOfStream()
 	}

@@ -49,7 +49,7 @@ func messageCases() []Case {
 const otherProgram = 0x7ffffff0
 
 // notRun are the answers to a message that is not a Call: silence or a refusal, never a result.
-var notRun = []string{noReply, closed, "GARBAGE_ARGS", "AUTH_ERROR *"}
+var notRun = []string{noReply, closed, "GARBAGE_ARGS", "AUTH_ERROR *", "ERR_CHUNK"}
 
 // otherVersion calls another version of the program. The versions of the answer must include
 // the program's.

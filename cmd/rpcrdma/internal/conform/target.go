@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform/program"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 )
 
 // The test program, of conform.x.
@@ -19,6 +20,7 @@ const (
 type Target struct {
 	Carrier Carrier
 	Addr    string        // HOST:PORT
+	Device  verbs.Device  // over RDMA
 	Program uint32        // that the server has
 	Version uint32        // of Program
 	Wait    time.Duration // the limit for each case

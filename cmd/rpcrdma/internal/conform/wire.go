@@ -34,6 +34,9 @@ const (
 
 // dial connects to the server.
 func (t *Target) dial(ctx context.Context) (wire, error) {
+	if t.Carrier == RDMA {
+		return t.dialRDMA(ctx)
+	}
 	name := "tcp"
 	if t.Carrier == UDP {
 		name = "udp"
