@@ -88,12 +88,23 @@ func words(all ...uint32) (b []byte) {
 // exchange makes a random Call of a procedure and its Reply.
 func (c *compiled) exchange(t testing.TB, m *maker, p *dynamic.Procedure, xid uint32) exchange {
 	t.Helper()
-	e := exchange{what: fmt.Sprintf("XID %#x, %s", xid, p), unit: c.name, args: shown{}, results: shown{}}
-	prefix := c.name + "." + p.Version.Name + "." + p.Proc.Name
+	e := exchange{what: fmt.Sprintf("XID %#x, %s", xid, p), unit: c.name}
 	m.left = 30
-	args := m.fields(nil, p.Proc.Args)
-	e.call = append(words(xid, 0, 2, p.Program.Program.Number, p.Version.Number, p.Proc.Number, 0, 0, 0, 0), args...)
-	at := args
+	e.call = m.fields(words(xid, 0, 2, p.Program.Program.Number, p.Version.Number, p.Proc.Number, 0, 0, 0, 0), p.Proc.Args)
+	e.reply = words(xid, 1, 0, 0, 0, 0)
+	if m.left = 30; p.Proc.Result != nil {
+		e.reply = m.value(e.reply, p.Proc.Result)
+	}
+	c.expect(t, &e, p)
+	return e
+}
+
+// expect sets what Wireshark is to show, by what dump decodes.
+func (c *compiled) expect(t testing.TB, e *exchange, p *dynamic.Procedure) {
+	t.Helper()
+	e.args, e.results = shown{}, shown{}
+	prefix := c.name + "." + p.Version.Name + "." + p.Proc.Name
+	at := e.call[40:]
 	for _, f := range p.Proc.Args {
 		v, err := dynamic.Decode(at, f.Type, dynamic.Limits{})
 		if err != nil {
@@ -102,19 +113,14 @@ func (c *compiled) exchange(t testing.TB, m *maker, p *dynamic.Procedure, xid ui
 		e.args.value(c.name, prefix+".args."+f.Name, v)
 		at = at[v.Length:]
 	}
-	e.reply = words(xid, 1, 0, 0, 0, 0)
 	if p.Proc.Result == nil {
-		return e
+		return
 	}
-	m.left = 30
-	result := m.value(nil, p.Proc.Result)
-	v, err := dynamic.DecodeAll(result, p.Proc.Result, dynamic.Limits{})
+	v, err := dynamic.DecodeAll(e.reply[24:], p.Proc.Result, dynamic.Limits{})
 	if err != nil {
 		t.Fatalf("%s: %v", e.what, err)
 	}
 	e.results.value(c.name, prefix+".result", v)
-	e.reply = append(e.reply, result...)
-	return e
 }
 
 // least is the number of bytes that Wireshark must see to find a message: in the first fragment,

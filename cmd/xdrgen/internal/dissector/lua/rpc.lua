@@ -48,7 +48,7 @@ local experts = { refused, undeclared, lost, hidden }
 for _, name in ipairs(sorted(faults)) do experts[#experts + 1] = faults[name] end
 proto.experts = experts
 
-local foundXID, foundRPC, foundMark, foundData = Field.new("rpc.xid"), Field.new("rpc"), Field.new("rpc.fraglen"), Field.new("data.data")
+local foundXID, foundMark, foundData = Field.new("rpc.xid"), Field.new("rpc.fraglen"), Field.new("data.data")
 
 -- The Calls by connection and XID, while packets are read for the first time, and what was found in
 -- each packet then.
@@ -72,12 +72,12 @@ end
 
 -- messages returns the RPC messages in a packet, with what finish needs.
 local function messages()
-	local out, data, marks, whole = {}, { foundData() }, { foundMark() }, { foundRPC() }
+	local out, data, marks = {}, { foundData() }, { foundMark() }
 	for _, x in ipairs({ foundXID() }) do
 		if x.source then
 			out[#out + 1] = {
 				tvb = x.source, at = x.offset, stop = x.source:len(), data = data,
-				mark = within(marks, x.source, x.offset - 4), rpc = within(whole, x.source, x.offset),
+				mark = within(marks, x.source, x.offset - 4),
 			}
 		end
 	end
@@ -85,13 +85,15 @@ local function messages()
 end
 
 -- finish sets where a message ends whose header ends at an offset. Without a record mark, or if the
--- message was joined from fragments, what Wireshark calls data ends there.
-local function finish(m, header)
+-- message was joined from fragments, what Wireshark calls data ends there. It has no data of programs
+-- that it knows: then the end may be earlier than it seems.
+local function finish(m, header, known)
 	local data = within(m.data, m.tvb, header)
 	local stop = data and data.offset + data.len
 	if not stop and m.mark then stop = m.at + m.mark.value % 0x80000000 end
-	if not stop and m.at > 0 and m.rpc then stop = m.rpc.offset + m.rpc.len end
-	stop = math.max(stop or m.stop, header)
+	m.loose = not stop and known and m.at > 0
+	if not stop then stop = (known or m.at == 0) and m.stop or header end
+	stop = math.max(stop, header)
 	m.cut = stop > m.stop or m.tvb:reported_len() > m.tvb:len()
 	m.stop = math.min(stop, m.stop)
 end
@@ -188,7 +190,10 @@ local function body(r, tree, h, call, proc)
 		r.at = r.stop
 	end) then return r end
 	if not inside then return r end
-	if inside == r then inside = newReader(r.tvb, h.body, r.stop) end
+	if inside == r then
+		inside = newReader(r.tvb, h.body, r.stop)
+		inside.loose = r.loose
+	end
 	local at = math.min(inside.at, inside.tvb:len() - 1)
 	local branch = tree:add(inside.tvb:range(at, inside.stop - inside.at), h.kind == 0 and "Arguments" or "Results")
 	inside:run(branch, function()
@@ -236,14 +241,14 @@ local function show(m, pinfo, root, index)
 	end
 	if not h then return nil end
 	h.body = r.at
-	finish(m, r.at)
-	r.stop = m.stop
 	local list = seen[pinfo.number] or {}
 	seen[pinfo.number] = list
 	if not pinfo.visited or list[index] == nil then list[index] = pair(pinfo, h) or false end
 	local call = list[index]
 	local program = call and programs[call.program]
 	if not program or program.known and not proto.prefs.known then return nil end
+	finish(m, h.body, program.known)
+	r.stop, r.loose = m.stop, m.loose
 	local version = program.versions[call.version]
 	local proc = version and version.procs[call.procedure]
 	local tree = root:add(proto, m.tvb:range(m.at, m.stop - m.at))
@@ -283,6 +288,23 @@ function proto.dissector(tvb, pinfo, root)
 end
 
 register_postdissector(proto)
+
+-- In iWARP, Wireshark 4.0 passes plain Sends to its dissector of RPC-over-RDMA version 1, but not
+-- Sends with Solicited Event, which are passed on here as plain ones (RFC 5040 §4.3, RFC 5041 §4).
+local opcode, iwarp = Field.new("iwarp_rdma.opcode"), Dissector.get("iwarp_ddp_rdmap")
+local joining = "iwarp_ddp_rdmap.reassemble_iwarp_rdma_send"
+proto:register_heuristic("iwarp_ddp_rdmap", function(tvb, pinfo, root)
+	local all = { opcode() }
+	local last = all[#all]
+	if not last or last.value < 5 or last.value > 6 or tvb:len() < 16 or tvb(4, 4):uint() ~= 1 then return false end
+	local send = Struct.pack(">BBI4I4I4I4", 0x41, 0x43, 0, 0, pinfo.number, 0) .. tvb:range():raw()
+	-- Wireshark has joined the segments of this one. It would take the plain one for another segment.
+	local joins = get_preference(joining)
+	set_preference(joining, false)
+	iwarp:call(ByteArray.new(send, true):tvb("As a plain Send"), pinfo, root)
+	set_preference(joining, joins)
+	return true
+end)
 
 -- Wireshark looks for fields only if someone needs them: a listener with a filter does, so that Calls
 -- and Replies are paired when packets are read for the first time.

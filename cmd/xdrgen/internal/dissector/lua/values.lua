@@ -400,7 +400,7 @@ end
 function reader:run(tree, f)
 	local right, e = pcall(f)
 	if not right and (type(e) ~= "table" or not e.fault) then error(e, 0) end
-	if right and self.at < self.stop then
+	if right and self.at < self.stop and not self.loose then
 		local n = self.stop - self.at
 		e = { fault = "trailing", text = string.format("found %d bytes after the value, expected the end", n) }
 		right = false

@@ -1,0 +1,163 @@
+package dissector_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/internal/pcapng"
+	"github.com/rpcrdma/rpcrdma/internal/tshark"
+	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/xdr"
+)
+
+// streams is a provider that makes connections over any stream.
+type streams interface {
+	verbs.Device
+	DialConn(context.Context, net.Conn, verbs.QueuePair, *verbs.ConnParams) (*verbs.ConnInfo, error)
+}
+
+// recording is a device that records its connections as a client. The provider writes to the file
+// until it has closed the stream, which may be later than the end of Close.
+type recording struct {
+	streams
+	now atomic.Int64
+	mu  sync.Mutex
+	b   bytes.Buffer
+}
+
+func (r *recording) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.b.Write(b)
+}
+
+// Dial implements verbs.Device.
+func (r *recording) Dial(ctx context.Context, addr string, qp verbs.QueuePair, params *verbs.ConnParams) (*verbs.ConnInfo, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	now := func() time.Time { return time.Unix(1000, 0).Add(time.Duration(r.now.Add(1)) * time.Millisecond) }
+	return r.DialConn(ctx, pcapng.Record(conn, pcapng.Recording{File: pcapng.NewFile(r, 0), Name: "client", Initiator: true, Now: now}), qp, params)
+}
+
+// data says which part of a message is placed directly.
+type data struct{ at, size int }
+
+// split returns a message, with the data as an item.
+func (d data) split(b []byte) rdmaio.Message {
+	if d.size == 0 {
+		return rdmaio.Message{Inline: b}
+	}
+	rest := d.at + xdr.Padded(d.size)
+	return rdmaio.Message{
+		Inline: append(b[:d.at:d.at], b[rest:]...),
+		Items:  []xdr.Item{{Position: uint64(d.at), Inline: d.at, Data: b[d.at : d.at+d.size]}},
+	}
+}
+
+// overRDMA makes the Calls on a connection and returns a capture. placed and results are the
+// data of Calls and Replies, by XID, that RDMA moves.
+func overRDMA(t *testing.T, dev streams, version int, all []exchange, placed, results map[uint32]data) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	replies := map[uint32][]byte{}
+	for _, e := range all {
+		replies[binary.BigEndian.Uint32(e.reply)] = e.reply
+	}
+	handler := rdmaio.HandlerFunc(func(r *rdmaio.Request) {
+		xid := binary.BigEndian.Uint32(r.Message)
+		r.Reply(results[xid].split(replies[xid]), nil)
+	})
+	cfg := &rdmaio.Config{Versions: []int{version}, InlineSend: 4096, InlineRecv: 4096, RemoteInvalidate: 1}
+	server, err := rdmaio.Listen(ctx, dev, "127.0.0.1:0", handler, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := &recording{streams: dev}
+	c, err := rdmaio.Dial(ctx, rec, server.Addr(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		xid := binary.BigEndian.Uint32(e.call)
+		call := &rdmaio.Call{Message: placed[xid].split(e.call)}
+		if n := results[xid].size; n > 0 {
+			call.Results = [][]byte{make([]byte, n)}
+		}
+		if _, err := c.Call(ctx, call); err != nil {
+			t.Fatalf("%s: %v", e.what, err)
+		}
+	}
+	if err := errors.Join(c.Close(), server.Close(), dev.Close()); err != nil {
+		t.Error(err)
+	}
+	rec.mu.Lock()
+	defer rec.mu.Unlock()
+	return write(t, rec.b.Bytes())
+}
+
+// notes makes a PUT and a GET of a text, whose data RDMA moves.
+func (c *compiled) notes(t *testing.T, xid uint32, size int) (put, get exchange) {
+	t.Helper()
+	m := &maker{Rand: rand.New(rand.NewPCG(7, uint64(size)))}
+	note := append(append(words(3), "big\x00"...), words(uint32(size))...)
+	note = m.text(note, size)
+	put, get = c.exchange(t, m, c.procs[1], xid), c.exchange(t, m, c.procs[2], xid+1)
+	put.call = append(put.call[:40:40], note...)
+	get.reply = append(append(get.reply[:24:24], words(0)...), note...)
+	c.expect(t, &put, c.procs[1])
+	c.expect(t, &get, c.procs[2])
+	return put, get
+}
+
+// TestShowsMessagesInRDMA checks that Wireshark shows the fields of dump for messages in RDMATCP
+// and iWARP, with the data that RDMA has placed.
+func TestShowsMessagesInRDMA(t *testing.T) {
+	witness.Program(t, "tshark")
+	for name, open := range map[string]func() (streams, error){
+		"rdmatcp": func() (streams, error) { return rdmatcp.Open(nil) },
+		"iwarp":   func() (streams, error) { return iwarp.Open(nil) },
+	} {
+		for version := 1; version <= 2; version++ {
+			t.Run(fmt.Sprintf("%s version %d", name, version), func(t *testing.T) {
+				dev, err := open()
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, scripts := exchanges(t, &maker{Rand: rand.New(rand.NewPCG(3, 4))}, 10)
+				c := compile(t, "notes", units["notes"]...)
+				placed, results := map[uint32]data{}, map[uint32]data{}
+				for i, size := range []int{2001, 3000} {
+					xid := uint32(0x2000 + 2*i)
+					put, get := c.notes(t, xid, size)
+					placed[xid], results[xid+1] = data{52, size}, data{}
+					all = append(all, put, get)
+				}
+				in := tshark.Input{
+					File: overRDMA(t, dev, version, all, placed, results), Args: []string{"-Y", "frame"},
+					Scripts: append(scripts, root+"tools/wireshark/rdmatcp.lua", root+"tools/wireshark/rpcrdma2.lua"),
+				}
+				messages, values := check(t, in, all)
+				t.Logf("%d messages, %d values", messages, values)
+				if messages < 140 || values < 1000 {
+					t.Errorf("%d messages and %d values are few", messages, values)
+				}
+			})
+		}
+	}
+}
