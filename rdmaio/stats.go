@@ -89,6 +89,10 @@ type Stats struct {
 	// of the send queue.
 	Waiting int
 
+	// WaitingRequests is the number of Calls of the peer that wait for a handler to end
+	// (Config.MaxHandlers), or for memory for their replies.
+	WaitingRequests int
+
 	// DoneMessagesDue is the number of replies for which RDMA_DONE is still to come
 	// (Config.Legacy).
 	DoneMessagesDue int
@@ -121,7 +125,7 @@ func (c *Conn) Stats() Stats {
 	counts := c.driver.Stats()
 	s := newStats(&counts)
 	s.DelayedCalls += c.caller.waits.Load()
-	s.CanceledRequests = c.answerer.running.got.Load()
+	s.CanceledRequests, s.WaitingRequests = c.answerer.running.got.Load(), c.answerer.requests.Len()
 	p := c.pool.Stats()
 	s.Registrations, s.RemoteRegistrations, s.Revocations, s.Staged = p.Registrations, p.Remote, p.Revocations, p.Staged
 	s.Regions, s.Buffers, s.BufferBytes, s.PinnedBytes = p.Regions, p.Buffers, p.BufferBytes, p.Pinned

@@ -268,3 +268,6 @@ func (p *Places[R]) Leave(q *Queue[R]) {
 // Waiting reports whether Requests wait in the Queue. The place of a handler that is about to
 // return goes to one of them.
 func (q *Queue[R]) Waiting() bool { return q.length.Load() > 0 }
+
+// Len returns the number of Requests that wait.
+func (q *Queue[R]) Len() int { return int(q.length.Load()) }

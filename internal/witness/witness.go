@@ -26,6 +26,7 @@ var debian = map[string]string{
 	"apt-get":             "apt",
 	"bash":                "bash",
 	"cc":                  "gcc",
+	"chromium":            "chromium",
 	"cpp":                 "cpp",
 	"dpkg-deb":            "dpkg",
 	"fish":                "fish",

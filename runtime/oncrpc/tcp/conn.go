@@ -60,13 +60,23 @@ type Conn struct {
 
 var _ oncrpc.Conn = (*Conn)(nil)
 
-// Stats holds counts of a connection. They only grow.
+// Stats holds counts of a connection. Those up to CanceledRequests only grow. The others describe
+// the present state.
 type Stats struct {
 	StrayReplies uint64 // replies to no Call, which were dropped; not those to cancelled Calls
 	DroppedCalls uint64 // Calls that came during Shutdown
 
 	// CanceledRequests are Requests whose caller said that it gave up (package cancel).
 	CanceledRequests uint64
+
+	// InFlight is the number of Calls of this side that have no reply, and Waiting of those among
+	// them that wait for a place (Config.MaxCalls).
+	InFlight, Waiting int
+
+	// Requests is the number of Calls of the peer that have no answer, and WaitingRequests of those
+	// among them that wait for a handler to end (Config.MaxHandlers), or for memory for their
+	// replies. Unsent is the number of bytes of replies that are not written.
+	Requests, WaitingRequests, Unsent int
 }
 
 // Dial connects to a server at an address of the form that net.Dial has for "tcp". ctx bounds the
@@ -401,6 +411,8 @@ func (c *Conn) Stats() Stats {
 	defer c.mu.Unlock()
 	s := c.stats
 	s.CanceledRequests = c.cancels.got
+	s.InFlight, s.Waiting = c.calls.Len(), max(0, c.calls.Len()-c.places)
+	s.Requests, s.WaitingRequests, s.Unsent = c.requests, c.waiting.Len(), c.unsent
 	return s
 }
 

@@ -1,0 +1,74 @@
+package monitor
+
+import (
+	"context"
+	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+)
+
+// Carrier returns a Carrier that makes Calls on c, and shows them. It is what a client of package
+// rpc gets in place of c.
+func (m *Monitor) Carrier(c oncrpc.Carrier) oncrpc.Submitter { return &carrier{c, m} }
+
+type carrier struct {
+	oncrpc.Carrier
+	m *Monitor
+}
+
+// Call implements oncrpc.Carrier.
+func (c *carrier) Call(ctx context.Context, of *oncrpc.Call) (*oncrpc.Reply, error) {
+	if !c.m.on.Load() {
+		return c.Carrier.Call(ctx, of)
+	}
+	made := c.begin(of)
+	defer c.m.finish(made, "no reply") // if Call panics, or exits the goroutine
+	reply, err := c.Carrier.Call(ctx, of)
+	c.end(made, reply, err)
+	return reply, err
+}
+
+// Submit implements oncrpc.Submitter.
+func (c *carrier) Submit(ctx context.Context, of *oncrpc.Call, done func(*oncrpc.Reply, error)) error {
+	if !c.m.on.Load() || done == nil {
+		return oncrpc.Submit(ctx, c.Carrier, of, done)
+	}
+	made := c.begin(of)
+	err := oncrpc.Submit(ctx, c.Carrier, of, func(reply *oncrpc.Reply, err error) {
+		c.end(made, reply, err)
+		done(reply, err)
+	})
+	if err != nil {
+		c.end(made, nil, err)
+	}
+	return err
+}
+
+// begin records that a Call begins.
+func (c *carrier) begin(of *oncrpc.Call) *call {
+	made := &call{began: time.Now()}
+	made.made = true
+	if at, ok := c.Carrier.(interface{ RemoteAddr() string }); ok {
+		made.peer = at.RemoteAddr()
+	}
+	if of != nil {
+		made.prog, made.vers, made.proc, _ = oncrpc.Procedure(of.Inline)
+		made.xid, _, _ = oncrpc.Peek(of.Inline)
+		made.sent = of.Size(nil)
+	}
+	c.m.begin(made)
+	return made
+}
+
+// end records how a Call ended.
+func (c *carrier) end(made *call, reply *oncrpc.Reply, err error) {
+	outcome := "no reply"
+	if err == nil {
+		made.received = len(reply.Message)
+		for _, it := range reply.Items {
+			made.received += len(it.Data)
+		}
+		outcome = statusOf(&oncrpc.Message{Inline: reply.Message})
+	}
+	c.m.finish(made, outcome)
+}

@@ -1,0 +1,93 @@
+package monitor
+
+import (
+	"fmt"
+	"time"
+)
+
+// call is a Call in progress that began during a recording.
+type call struct {
+	key
+	peer           string
+	xid            uint32
+	began          time.Time
+	received, sent int
+	listed         bool
+	prev, next     *call
+}
+
+// progress is the list of the Calls in progress, oldest first. The Monitor's mu guards it.
+type progress struct {
+	first, last *call
+	n           int
+}
+
+// add appends a Call.
+func (l *progress) add(c *call) {
+	c.listed, c.prev, c.next = true, l.last, nil
+	if l.last == nil {
+		l.first = c
+	} else {
+		l.last.next = c
+	}
+	l.last = c
+	l.n++
+}
+
+// remove removes a Call, if it is in the list.
+func (l *progress) remove(c *call) {
+	if !c.listed {
+		return
+	}
+	if c.prev == nil {
+		l.first = c.next
+	} else {
+		c.prev.next = c.next
+	}
+	if c.next == nil {
+		l.last = c.prev
+	} else {
+		c.next.prev = c.prev
+	}
+	c.listed, c.prev, c.next = false, nil, nil
+	l.n--
+}
+
+// nameOf returns the name of a procedure.
+func (m *Monitor) nameOf(k key) string {
+	for i := range m.cfg.Programs {
+		p := &m.cfg.Programs[i]
+		if p.Number != k.prog || p.Version != k.vers {
+			continue
+		}
+		name := p.Procedures[k.proc]
+		if name == "" {
+			name = fmt.Sprint("procedure ", k.proc)
+		}
+		if p.Name != "" {
+			name = p.Name + " " + name
+		}
+		return name
+	}
+	return fmt.Sprintf("%d v%d procedure %d", k.prog, k.vers, k.proc)
+}
+
+// begin adds a Call to those in progress.
+func (m *Monitor) begin(c *call) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.progress.add(c)
+}
+
+// finish takes a Call out of those in progress, and counts it. It returns false if that was done
+// before.
+func (m *Monitor) finish(c *call, outcome string) *Procedure {
+	took := time.Since(c.began)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !c.listed {
+		return nil
+	}
+	m.progress.remove(c)
+	return m.ended(c, outcome, took)
+}
