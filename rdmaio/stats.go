@@ -89,8 +89,8 @@ type Stats struct {
 	// of the send queue.
 	Waiting int
 
-	// WaitingRequests is the number of Calls of the peer that wait for a handler to end
-	// (Config.MaxHandlers), or for memory for their replies.
+	// WaitingRequests counts the peer's Calls that wait for a handler to end (Config.MaxHandlers),
+	// or for memory for their replies.
 	WaitingRequests int
 
 	// DoneMessagesDue is the number of replies for which RDMA_DONE is still to come

@@ -167,6 +167,8 @@ Flags:
   -W DURATION    time limit for each connection, and for replies after the end; with -n the
                  measurement ends when there was no reply for so long; default 5s
   -histogram     print the distribution of the times
+  -http ADDRESS  show a live page there while it runs: [HOST:]PORT, of this machine alone without
+                 HOST; docs/monitor.md has a picture
   -q             print the summary only
   -json          print JSON lines: rpcrdma help json
 `
@@ -183,6 +185,7 @@ Examples:
   rpcrdma serve -versions 1,2        each client has the version that it begins with
   rpcrdma serve -tls -cert cert.pem -key key.pem
   rpcrdma serve -carrier tcp 20050   RPC over TCP, for conform and other clients
+  rpcrdma serve -http 6060           with a live page, at http://127.0.0.1:6060/debug/rpcrdma
 
 When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
 It answers procedure 0 of every program and version, so that ping works with any -prog.
@@ -190,6 +193,8 @@ It answers procedure 0 of every program and version, so that ping works with any
 Flags:
   -carrier NAME  rdma, tcp or udp; default rdma. The flags of connections over RDMA have no effect
                  with tcp and udp, except that tcp has the TLS flags, too
+  -http ADDRESS  show a live page there: [HOST:]PORT, of this machine alone without HOST. It has the
+                 connections, calls in progress, times by procedure, and the last warnings
   -q             print errors only
   -json          print JSON lines: rpcrdma help json
 `

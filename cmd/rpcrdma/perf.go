@@ -12,6 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/perf"
 	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/monitor"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
@@ -31,6 +32,7 @@ type perfCmd struct {
 	Quiet     bool   `short:"q"`
 	JSON      bool   `name:"json"`
 	Addr      string `name:"addr"`
+	webFlags
 	deviceFlags
 	Host string `arg:"" optional:""`
 }
@@ -71,8 +73,13 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	page, err := c.webFlags.open(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.close()) }()
 	if c.Host == "" {
-		s, err := c.local(ctx, f)
+		s, err := c.local(ctx, f, page)
 		if err != nil {
 			return err
 		}
@@ -88,11 +95,13 @@ func (c *perfCmd) run(ctx context.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.conns.close()) }()
+	m.conns.calls = page.carrier(m.conns.calls)
+	page.watch("client", monitor.Conns(m.conns.list))
 	return m.run(ctx)
 }
 
 // local starts a server in this process.
-func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) {
+func (c *perfCmd) local(ctx context.Context, f *fabric, page *web) (*rdmaio.Server, error) {
 	if c.TLS && c.Cert == "" {
 		if err := temporary(f.secure); err != nil {
 			return nil, &failure{code: exitFailed, stage: "certificate", err: err}
@@ -114,10 +123,11 @@ func (c *perfCmd) local(ctx context.Context, f *fabric) (*rdmaio.Server, error) 
 	default:
 		addr = "127.0.0.1:0"
 	}
-	s, err := rdmaio.Listen(ctx, dev, addr, newService(), f.config())
+	s, err := rdmaio.Listen(ctx, dev, addr, page.handler(newService()), f.config())
 	if err != nil {
 		return nil, &failure{code: exitFailed, stage: "listen", err: err}
 	}
+	page.watch("server", monitor.Server(s))
 	return s, nil
 }
 

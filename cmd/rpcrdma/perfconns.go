@@ -60,6 +60,22 @@ func (cs *connections) made(_ context.Context, conn *rdmaio.Conn) error {
 	return nil
 }
 
+// list returns the connections.
+func (cs *connections) list() []*rdmaio.Conn {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	var all []*rdmaio.Conn
+	for _, conn := range cs.shared {
+		if conn.Err() == nil {
+			all = append(all, conn.Conn)
+		}
+	}
+	if len(all) == 0 && cs.first.Err() == nil {
+		all = append(all, cs.first)
+	}
+	return all
+}
+
 // begin makes counts leave out the calls so far.
 func (cs *connections) begin() {
 	cs.mu.Lock()

@@ -13,7 +13,8 @@ import (
 )
 
 // perfV1 is the RPC program of rpcrdma perf.
-var perfV1 = oncrpc.Program{Number: perf.Program, Version: perf.Version1, Bindings: perf.DDPBindings()}
+var perfV1 = oncrpc.Program{Number: perf.Program, Version: perf.Version1, Bindings: perf.DDPBindings(), Name: "PERF1",
+	Procedures: map[uint32]string{perf.ProcWrite: "WRITE", perf.ProcRead: "READ"}}
 
 // explain returns a failure with the stage at which a connection or Call failed, the exit code, and
 // advice.

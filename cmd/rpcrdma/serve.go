@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/monitor"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
@@ -18,6 +19,7 @@ import (
 type serveCmd struct {
 	Quiet bool `short:"q"`
 	JSON  bool `name:"json"`
+	webFlags
 	deviceFlags
 	Carrier string `default:"rdma" enum:"tcp,udp,rdma"`
 	Addr    string `arg:"" optional:"" default:":20049"`
@@ -54,12 +56,21 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	page, err := c.webFlags.open(ctx, env)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, page.close()) }()
 	cfg := f.config()
+	out := slog.DiscardHandler
 	if !c.Quiet {
-		f.log = slog.New(slog.NewTextHandler(env.stderr, nil))
+		out = slog.NewTextHandler(env.stderr, nil)
+	}
+	if !c.Quiet || page != nil {
+		f.log = page.logger(out)
 		cfg.Logger = f.log
 	}
-	s, err := c.listen(ctx, f, addr, cfg)
+	s, err := c.listen(ctx, f, addr, cfg, page)
 	var fail *failure
 	if errors.As(err, &fail) {
 		return err
@@ -103,23 +114,35 @@ func (datagramServer) Err() error                     { return nil }
 func (datagramServer) Shutdown(context.Context) error { return nil }
 
 // listen starts the server. An error of the device is a *failure.
-func (c *serveCmd) listen(ctx context.Context, f *fabric, addr string, cfg *rdmaio.Config) (testServer, error) {
+func (c *serveCmd) listen(ctx context.Context, f *fabric, addr string, cfg *rdmaio.Config, page *web) (testServer, error) {
+	h := page.handler(newService())
 	switch c.Carrier {
 	case "udp":
-		s, err := udp.Listen(ctx, addr, newService(), &udp.Config{Logger: f.log})
+		s, err := udp.Listen(ctx, addr, h, &udp.Config{Logger: f.log})
+		if err == nil {
+			page.watch("server", monitor.Client(s))
+		}
 		return datagramServer{s}, err
 	case "tcp":
 		stream := &tcp.Config{Logger: f.log}
 		if c.TLS {
 			stream.TLS = tcp.TLS{Mode: tcp.TLSRequired, Config: f.secure}
 		}
-		return tcp.Listen(ctx, addr, newService(), stream)
+		s, err := tcp.Listen(ctx, addr, h, stream)
+		if err == nil {
+			page.watch("server", monitor.Server(s))
+		}
+		return s, err
 	}
 	dev, err := f.open("server")
 	if err != nil {
 		return nil, err
 	}
-	return rdmaio.Listen(ctx, dev, addr, newService(), cfg)
+	s, err := rdmaio.Listen(ctx, dev, addr, h, cfg)
+	if err == nil {
+		page.watch("server", monitor.Server(s))
+	}
+	return s, err
 }
 
 // drainTime is the time limit for calls in progress when the server shuts down.

@@ -64,7 +64,7 @@ var mutants = slices.Concat(
 	filedataMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
-	rdmaSubmitMutants,
+	rdmaSubmitMutants, monitorMutants,
 	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,

@@ -8,14 +8,17 @@ import (
 	"time"
 )
 
-// Procedure is the record of the Calls of a procedure.
+// Procedure counts the Calls to a procedure.
 type Procedure struct {
 	Made bool   // Calls that a client of this process made; otherwise Calls that a server got
 	Peer string // the host of the peer, with Config.ByPeer
 	Name string // "NFS3 GETATTR", or the numbers; "others" beyond Config.MaxProcedures
 
-	Outcomes       map[string]uint64 // by the status of the reply (RFC 5531 §9), "dropped", or "no reply"
-	Received, Sent uint64            // bytes of messages
+	// Outcomes are by the status of the reply (RFC 5531 §9): "SUCCESS", "PROC_UNAVAIL" and so on,
+	// or "dropped", "panic" and "no reply".
+	Outcomes map[string]uint64
+
+	Received, Sent uint64 // bytes of messages
 
 	// Times of Calls that ended: of a Call that a server got, from its handler's begin to the
 	// reply; of one that a client made, from Call to its return.
@@ -25,7 +28,7 @@ type Procedure struct {
 	Sending Times
 }
 
-// key is what Calls have in common that are counted together.
+// key has the fields by which Calls are counted together.
 type key struct {
 	made       bool
 	peer       string
@@ -96,7 +99,7 @@ func hostOf(addr string) string {
 	return addr
 }
 
-// end counts a Call that has ended. m.mu must be held.
+// ended counts a Call that is over. m.mu must be held.
 func (m *Monitor) ended(c *call, outcome string, took time.Duration) *Procedure {
 	k := c.key
 	if m.cfg.ByPeer {

@@ -16,16 +16,16 @@
 //
 // # Cost
 //
-// Nobody pays while nobody looks: a Call costs one atomic load, and counts are read for each look
-// only. A look begins a recording, which ends Config.Keep after the last one. A recorded Call
-// costs a few allocations and a lock. So Calls that began before the recording are not in the list
-// of Calls in progress; the connections count them (InFlight).
+// A Call costs one atomic load while no page is open, and counts are read for each look only. A
+// look begins a recording, which ends Config.Keep after the last one. A recorded Call costs a few
+// allocations and a lock. So Calls that began before the recording are not in the list of Calls in
+// progress; the connections count them (InFlight).
 //
 // # Hostile peers
 //
 // A peer chooses the numbers of its Calls and its name. The number of procedures and peers that are
 // kept apart is limited (Config.MaxProcedures), and the others are counted together. The page puts
 // all text into the document as text, may load nothing, and runs no script but its own. It shows
-// addresses of clients and texts of errors: serve it where only operators can reach it, such as
-// 127.0.0.1. It changes nothing.
+// clients' addresses and errors: serve it where only operators can reach it, such as 127.0.0.1. It
+// changes nothing.
 package monitor

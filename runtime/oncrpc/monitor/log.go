@@ -99,7 +99,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &logHandler{h.m, h.next.WithGroup(name), h.attrs, h.groups + name + "."}
 }
 
-// writeAttr writes an attribute, or those of a group.
+// writeAttr writes an attribute, or a group's attributes.
 func writeAttr(b *strings.Builder, prefix string, a slog.Attr) {
 	v := a.Value.Resolve()
 	if v.Kind() != slog.KindGroup {

@@ -131,7 +131,7 @@ func TestLastRecords(t *testing.T) {
 }
 
 // The page is read only, may run its own script alone, and has its data as JSON.
-func TestPage(t *testing.T) {
+func TestPageIsReadOnly(t *testing.T) {
 	m := monitor.New(nil)
 	m.Watch("<b>", monitor.Server(&fakeServer{[]*fakeConn{{addr: "192.0.2.1:5"}, {addr: "192.0.2.2:5"}}}))
 	get := func(method, url string) *httptest.ResponseRecorder {

@@ -7,8 +7,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
-// Carrier returns a Carrier that makes Calls on c, and shows them. It is what a client of package
-// rpc gets in place of c.
+// Carrier returns a Carrier that makes Calls on c, and shows them. Pass it to a client of package
+// rpc in place of c.
 func (m *Monitor) Carrier(c oncrpc.Carrier) oncrpc.Submitter { return &carrier{c, m} }
 
 type carrier struct {

@@ -90,7 +90,7 @@ func TestCallsThatCannotBegin(t *testing.T) {
 }
 
 // Buckets have the limits that they say, and quantiles are within a quarter.
-func TestTimes(t *testing.T) {
+func TestTimesAreInTheirBuckets(t *testing.T) {
 	m := monitor.New(&monitor.Config{Keep: -1})
 	durations := []time.Duration{0, 900, 1023, 1024, 1279, 1280, 2047, 2048, 1 << 20, time.Second, 3 << 29, 4 * time.Minute, time.Hour}
 	for _, d := range durations {

@@ -35,7 +35,7 @@ type Config struct {
 	MaxErrors int
 }
 
-// Monitor records what happens while somebody looks. It is an http.Handler. All methods are safe
+// Monitor records Calls while its page is open. It is an http.Handler. All methods are safe
 // for concurrent use.
 //
 //	idle ── a look ──> recording ── Config.Keep after the last look ──> idle
@@ -92,5 +92,5 @@ func (m *Monitor) look() {
 	}
 }
 
-// rest ends a recording. Calls that it has seen begin are still counted when they end.
+// rest stops the recording. Calls that it has seen begin are counted when they are over.
 func (m *Monitor) rest() { m.on.Store(false) }

@@ -18,7 +18,7 @@ var page string
 var policy = "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; script-src '" +
 	hashOf("script") + "'; style-src '" + hashOf("style") + "'"
 
-// hashOf returns the hash of an element of the page, for the policy.
+// hashOf returns the hash of one of the page's elements, for the policy.
 func hashOf(element string) string {
 	_, rest, _ := strings.Cut(page, "<"+element+">")
 	text, _, _ := strings.Cut(rest, "</"+element+">")
@@ -26,8 +26,8 @@ func hashOf(element string) string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// ServeHTTP serves the page, and with the query "json" what it shows, as JSON. Further queries are
-// those of Query: "find", "from" and "most".
+// ServeHTTP serves the page, and with the query "json" what it shows, as JSON. The further
+// queries "find", "from" and "most" are the fields of Query.
 func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -46,7 +46,7 @@ func (m *Monitor) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.Set("Content-Type", "application/json")
-	from, _ := strconv.Atoi(q.Get("from")) // 0 if it is no number
+	from, _ := strconv.Atoi(q.Get("from")) // 0 if it is not a number
 	most, _ := strconv.Atoi(q.Get("most"))
 	_ = json.NewEncoder(w).Encode(jsonOf(m.Look(Query{Find: q.Get("find"), From: from, Most: most})))
 }

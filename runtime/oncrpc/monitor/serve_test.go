@@ -18,7 +18,7 @@ func TestRecordingLastsWhileSomebodyLooks(t *testing.T) {
 		get := func() {
 			serve(m, &responder{addr: "192.0.2.1:9"}, callOf(7, 400, 2, 1), func(r *oncrpc.Request) { r.Reply(replyOf(7, oncrpc.Success), nil) })
 		}
-		get() // nobody has looked
+		get() // before the first look
 		if s := m.Look(monitor.Query{}); len(s.Procedures) != 0 {
 			t.Fatalf("before the first look: %+v", s.Procedures)
 		}
@@ -48,7 +48,7 @@ func TestRecordingWithoutAnEnd(t *testing.T) {
 	}
 }
 
-// A Request is counted once, by what was answered first.
+// A Request is counted once, by the first answer.
 func TestOutcomesOfRequests(t *testing.T) {
 	denied, _ := (&oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.AuthError, Auth: oncrpc.AuthStatTooWeak}).Header(7).AppendBinary(nil)
 	mismatch, _ := (&oncrpc.ReplyError{Reply: oncrpc.Denied, Reject: oncrpc.RPCMismatch}).Header(7).AppendBinary(nil)
@@ -169,8 +169,8 @@ func (talker) IsNull(a, b uint32) bool         { return a == 1 && b == 2 }
 func (talker) NonBlocking(a, b, c uint32) bool { return a == 1 && b == 2 && c == 3 }
 func (talker) ForgetsRequests() bool           { return true }
 
-// While nobody looks, a Call costs no memory.
-func TestNobodyPaysWhileNobodyLooks(t *testing.T) {
+// Without a look, a Call costs no memory.
+func TestCallsCostNothingWithoutALook(t *testing.T) {
 	m := monitor.New(nil)
 	r := &oncrpc.Request{Message: callOf(7, 400, 2, 1), Responder: &responder{}}
 	reply := replyOf(7, oncrpc.Success)

@@ -10,7 +10,7 @@ type Query struct {
 	// Find selects the connections whose peers' addresses contain it.
 	Find string
 
-	// From is the number of connections of each Source to pass over, and Most the number to show:
+	// From is the number of each Source's connections to pass over, and Most the number to show:
 	// 100 if zero, 1000 at most.
 	From, Most int
 }
@@ -22,7 +22,7 @@ const (
 	mostCalls    = 200
 )
 
-// Snapshot is what a Monitor shows at a look.
+// Snapshot has the contents of the page at one look.
 type Snapshot struct {
 	Time  time.Time
 	Since time.Time // the beginning of the recording
@@ -50,7 +50,7 @@ type InProgress struct {
 	Age  time.Duration
 }
 
-// Look returns what the Monitor shows, and begins or prolongs the recording.
+// Look returns the contents of the page, and begins or prolongs the recording.
 func (m *Monitor) Look(q Query) Snapshot {
 	switch {
 	case q.Most <= 0:

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Source tells the counts of a server, a client or connections when somebody looks.
+// Source has the counts of a server, a client or connections. They are read for each look.
 type Source struct {
 	stats func() any
 	conns func() []conn
@@ -74,7 +74,7 @@ func (m *Monitor) Watch(name string, src Source) (stop func()) {
 	}
 }
 
-// Field is a count of a Source or connection. Its Name is that of the field of Stats.
+// Field is a count of a Source or connection. Name is the field's name in Stats.
 type Field struct {
 	Name  string
 	Value string
@@ -114,7 +114,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// add adds the fields of a struct. Those of embedded structs have no prefix.
+// add adds the fields of a struct. Fields of embedded structs have no prefix.
 func (s *shape) add(t reflect.Type, prefix string, index []int) {
 	if t.Kind() != reflect.Struct {
 		return

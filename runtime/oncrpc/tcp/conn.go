@@ -69,13 +69,13 @@ type Stats struct {
 	// CanceledRequests are Requests whose caller said that it gave up (package cancel).
 	CanceledRequests uint64
 
-	// InFlight is the number of Calls of this side that have no reply, and Waiting of those among
-	// them that wait for a place (Config.MaxCalls).
+	// InFlight counts the Calls that this side has made and that have no reply, and Waiting those
+	// among them that wait for a place (Config.MaxCalls).
 	InFlight, Waiting int
 
-	// Requests is the number of Calls of the peer that have no answer, and WaitingRequests of those
-	// among them that wait for a handler to end (Config.MaxHandlers), or for memory for their
-	// replies. Unsent is the number of bytes of replies that are not written.
+	// Requests counts the peer's Calls that have no answer, and WaitingRequests those among them
+	// that wait for a handler to end (Config.MaxHandlers), or for memory for their replies. Unsent
+	// counts the bytes in replies that are not written.
 	Requests, WaitingRequests, Unsent int
 }
 

@@ -1,0 +1,29 @@
+package main
+
+const monitorDir = "runtime/oncrpc/monitor/"
+
+var monitorTests = []string{"runtime/oncrpc/monitor"}
+
+// monitorMutants are in the live page, and in what it records.
+var monitorMutants = []mutant{
+	{"a recording has no end", monitorDir + "monitor.go", "func (m *Monitor) rest() { m.on.Store(false) }", "func (m *Monitor) rest() {}", monitorTests},
+	{"a look does not prolong the recording", monitorDir + "monitor.go", "		m.end.Reset(m.cfg.Keep)\n", "		_ = m.end\n", monitorTests},
+	{"a second recording has the time of the first", monitorDir + "monitor.go", "	if !m.on.Load() {\n		m.since = time.Now()\n", "	if !m.on.Load() {\n		m.since = m.since.Add(0)\n", monitorTests},
+	{"a second answer is counted", monitorDir + "progress.go", "	if !c.listed {\n		return nil\n	}\n", "", monitorTests},
+	{"a call that is over stays in progress", monitorDir + "progress.go", "	m.progress.remove(c)\n", "	c.listed = false\n", monitorTests},
+	{"a handler that panics leaves its call", monitorDir + "serve.go", "			h.m.finish(&o.call, \"panic\")\n", "			_ = h\n", monitorTests},
+	{"a caller's name is hidden", monitorDir + "serve.go", "		r.Responder = authenticated{o, a}\n", "		_ = a\n		r.Responder = o\n", monitorTests},
+	{"a reply that was lost was sent", monitorDir + "serve.go", "		if err == nil {\n			took", "		if true {\n			took", monitorTests},
+	{"procedures are not limited", monitorDir + "counts.go", "	if len(c.of) < c.most {\n", "	if true {\n", monitorTests},
+	{"a call that could not begin stays in progress", monitorDir + "make.go", "	if err != nil {\n		c.end(made, nil, err)\n	}\n", "", monitorTests},
+	{"items are not counted", monitorDir + "make.go", "			made.received += len(it.Data)\n", "			_ = it\n", monitorTests},
+	{"records are not limited", monitorDir + "log.go", "	if len(r.records) == r.most {\n", "	if false {\n", monitorTests},
+	{"a text is not limited", monitorDir + "log.go", "		if len(text) > maxText {\n", "		if false {\n", monitorTests},
+	{"a source that was stopped is shown", monitorDir + "source.go", "return other == n }", "return false }", monitorTests},
+	{"connections that wait come last", monitorDir + "source.go", "cmp.Compare(number(w.FieldByIndex(index)), number(v.FieldByIndex(index)))", "cmp.Compare(number(v.FieldByIndex(index)), number(w.FieldByIndex(index)))", monitorTests},
+	{"all connections are shown", monitorDir + "snapshot.go", "		q.Most = mostConns\n", "		_ = mostConns\n", monitorTests},
+	{"the page takes a POST", monitorDir + "page.go", "	if r.Method != http.MethodGet && r.Method != http.MethodHead {\n", "	if false {\n", monitorTests},
+	{"the page may run any script", monitorDir + "page.go", "script-src '\" +\n	hashOf(\"script\") + \"'", "script-src 'unsafe-inline\" +\n	hashOf(\"x\")[:0] + \"'", monitorTests},
+	{"a bucket ends too late", monitorDir + "times.go", "	return time.Duration(4+i%4) <<", "	return time.Duration(5+i%4) <<", monitorTests},
+	{"the longest time is forgotten", monitorDir + "times.go", "	t.Max = max(t.Max, d)\n", "", monitorTests},
+}
