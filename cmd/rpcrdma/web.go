@@ -22,7 +22,7 @@ type webFlags struct {
 type web struct {
 	*monitor.Monitor
 	server *http.Server
-	done   chan struct{} // closed when the server has ended
+	done   chan struct{} // closed when the server is down
 }
 
 // webPath is the path of the page.
@@ -59,7 +59,7 @@ func (f *webFlags) open(ctx context.Context, env environment) (*web, error) {
 	return w, nil
 }
 
-// close ends the page.
+// close closes the page.
 func (w *web) close() error {
 	if w == nil {
 		return nil

@@ -102,7 +102,7 @@ func TestPerfPage(t *testing.T) {
 	}()
 	url := pageOf(t, &errs)
 	var s looked
-	for range 5000 { // until both ends have ended a call
+	for range 5000 { // until both ends count a call
 		if s = look(t, url); len(s.Procedures) == 2 && len(s.Sources) == 2 && s.Sources[0].Total > 0 && s.Sources[1].Total > 0 {
 			break
 		}

@@ -94,6 +94,16 @@ func TestMaxHandlers(t *testing.T) {
 		if n := running.Load(); n != handlers+conns {
 			t.Errorf("%d handlers run, want %d and one for each of %d connections", n, handlers, conns)
 		}
+		waiting := 0
+		for _, c := range s.Conns() {
+			st := c.Stats()
+			if waiting += st.WaitingRequests; st.Requests != calls {
+				t.Errorf("Stats count %d Requests of a connection, want %d", st.Requests, calls)
+			}
+		}
+		if want := conns*calls - handlers - conns; waiting != want {
+			t.Errorf("Stats count %d Requests that wait, want %d", waiting, want)
+		}
 		close(release)
 		callers.Wait()
 		if n := served.Load(); n != conns*calls {

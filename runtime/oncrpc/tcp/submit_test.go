@@ -142,6 +142,9 @@ func TestSubmittedCallsWaitForPlaces(t *testing.T) {
 		b.submit(other, 0, 7)
 		b.submit(t.Context(), 0, 8)
 		wantSent(1, 2)
+		if st := c.Stats(); st.InFlight != 8 || st.Waiting != 6 {
+			t.Errorf("Stats count %d Calls without a reply, %d without a place, want 8 and 6", st.InFlight, st.Waiting)
+		}
 		peer.answer(2)
 		b.want(nil, false, 2)
 		wantSent(3)

@@ -81,10 +81,15 @@ func TestWaitingRequestsHaveNoGoroutine(t *testing.T) {
 		if n := running.Load(); n != handlers+conns {
 			t.Errorf("%d handlers run, want %d and one for each of %d connections", n, handlers, conns)
 		}
+		waiting := 0
 		for _, c := range s.Conns() {
-			if st := c.Stats(); st.Calls != calls+1 {
+			st := c.Stats()
+			if waiting += st.WaitingRequests; st.Calls != calls+1 {
 				t.Errorf("a connection received %d Calls, want all %d", st.Calls, calls+1)
 			}
+		}
+		if want := conns*calls - handlers - conns; waiting != want {
+			t.Errorf("Stats count %d Requests that wait, want %d", waiting, want)
 		}
 		close(release)
 		callers.Wait()
