@@ -173,7 +173,7 @@ func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
 	p := c.calls.Get(xid)
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none
 		if !c.abandoned.remove(xid) {
-			c.conn.stats.StrayReplies++
+			c.conn.counts.strayReplies++
 		}
 		return false
 	}

@@ -55,7 +55,7 @@ type Conn struct {
 	err     error     // why it is down
 	stalled bool      // with MaxRequests; its reader fills the read buffer
 	probes  deadpeer.Probes
-	stats   Stats
+	counts  counts
 }
 
 var _ oncrpc.Conn = (*Conn)(nil)
@@ -78,6 +78,9 @@ type Stats struct {
 	// counts the bytes in replies that are not written.
 	Requests, WaitingRequests, Unsent int
 }
+
+// counts are those of Stats that nothing else has.
+type counts struct{ strayReplies, droppedCalls uint64 }
 
 // Dial connects to a server at an address of the form that net.Dial has for "tcp". ctx bounds the
 // call of Dial. cfg may be nil. The caller must Close the connection.
@@ -409,11 +412,11 @@ func (c *Conn) Err() error { return context.Cause(c.ctx) }
 func (c *Conn) Stats() Stats {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.stats
-	s.CanceledRequests = c.cancels.got
-	s.InFlight, s.Waiting = c.calls.Len(), max(0, c.calls.Len()-c.places)
-	s.Requests, s.WaitingRequests, s.Unsent = c.requests, c.waiting.Len(), c.unsent
-	return s
+	return Stats{
+		StrayReplies: c.counts.strayReplies, DroppedCalls: c.counts.droppedCalls, CanceledRequests: c.cancels.got,
+		InFlight: c.calls.Len(), Waiting: max(0, c.calls.Len()-c.places),
+		Requests: c.requests, WaitingRequests: c.waiting.Len(), Unsent: c.unsent,
+	}
 }
 
 // vitals returns what a Client needs to know about the connection. The number of cancelled Calls is

@@ -144,7 +144,7 @@ func (c *caller) failReply(xid uint32, why error) {
 	p := c.calls.Get(xid)
 	if p == nil || p.out.state < writing { // of a cancelled Call, or of none
 		if !c.abandoned.remove(xid) {
-			c.conn.stats.StrayReplies++
+			c.conn.counts.strayReplies++
 		}
 		return
 	}

@@ -179,7 +179,7 @@ func (s *serving) admit() (ok, room bool, err error) {
 	case s.conn.err != nil:
 		return false, false, s.conn.err
 	case s.draining:
-		s.conn.stats.DroppedCalls++
+		s.conn.counts.droppedCalls++
 		return false, false, nil
 	}
 	s.requests++
