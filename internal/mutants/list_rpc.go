@@ -232,7 +232,7 @@ var rpcMutants = []mutant{
 	{"memory may be too short", "runtime/oncrpc/tcp/record.go", "ok && cap(*b) >= n {", "ok {", tcpTests},
 	{"memory of more than 4 MiB is not used again", "runtime/oncrpc/tcp/record.go", "if cap(b) >= firstSize {", "if cap(b) >= firstSize && cap(b) <= 4<<20 {", tcpTests},
 	{"a record that grows loses its first memory", "runtime/oncrpc/tcp/record.go", "	keep(buf)\n", "", tcpTests},
-	{"dropped Calls are not counted", "runtime/oncrpc/tcp/request.go", "		s.conn.stats.DroppedCalls++", "", tcpTests},
+	{"dropped Calls are not counted", "runtime/oncrpc/tcp/request.go", "		s.conn.counts.droppedCalls++", "", tcpTests},
 	{"MaxRequests is one more", "runtime/oncrpc/tcp/request.go", "s.requests >= s.conn.set.MaxRequests ||", "s.requests > s.conn.set.MaxRequests ||", tcpTests},
 	{"a refused record stays in the budget", "runtime/oncrpc/tcp/request.go", "		c.forget()", "", tcpTests},
 	{"the memory of an answered Request is kept at any size", "runtime/oncrpc/tcp/request.go", "	case r.record > keepBytes:\n", "	case r.record < 0:\n", tcpTests},

@@ -190,8 +190,8 @@ func TestAbandonedCalls(t *testing.T) {
 			if state == queued {
 				want++
 			}
-			if c.stats.StrayReplies != want {
-				t.Errorf("state %d: %d stray replies, want %d", state, c.stats.StrayReplies, want)
+			if c.counts.strayReplies != want {
+				t.Errorf("state %d: %d stray replies, want %d", state, c.counts.strayReplies, want)
 			}
 		}
 	}

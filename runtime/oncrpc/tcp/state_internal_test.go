@@ -164,8 +164,8 @@ func TestEndedConnectionAdmitsNoCall(t *testing.T) {
 		if tt.admitted {
 			want++
 		}
-		if c.requests != want || (c.stats.DroppedCalls == 1) != tt.draining {
-			t.Errorf("%s: %d Requests, want %d, and %d dropped", tt.name, c.requests, want, c.stats.DroppedCalls)
+		if c.requests != want || (c.counts.droppedCalls == 1) != tt.draining {
+			t.Errorf("%s: %d Requests, want %d, and %d dropped", tt.name, c.requests, want, c.counts.droppedCalls)
 		}
 	}
 }
