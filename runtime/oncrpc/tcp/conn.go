@@ -79,7 +79,7 @@ type Stats struct {
 	Requests, WaitingRequests, Unsent int
 }
 
-// counts are those of Stats that nothing else has.
+// counts has the fields of Stats that no other state has.
 type counts struct{ strayReplies, droppedCalls uint64 }
 
 // Dial connects to a server at an address of the form that net.Dial has for "tcp". ctx bounds the
