@@ -83,6 +83,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
 		// Captured packets. Their formats are read a second time, without code of a provider.
 		{Package: "cmd/xdrgen/internal/capture/decode", Imports: []string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/xdrgen/internal/capture"}, Sequential: true},
+		{Package: "cmd/xdrgen/internal/capture/rdmatest"},
 		{Package: "cmd/xdrgen/internal/capture/...", Imports: []string{"internal/rdmatcp/segment"}, Sequential: true},
 		{Package: "cmd/xdrgen/internal/trial", Sequential: true},
 		{Package: "cmd/xdrgen/internal/wild", Sequential: true},

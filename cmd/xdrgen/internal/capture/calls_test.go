@@ -349,20 +349,6 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// samples returns captures of all carriers.
-func samples(t testing.TB) map[string][]byte {
-	t.Helper()
-	var k talk
-	k.says(capturetest.Record(capturetest.Call(1, 99, 2, 3, "args")))
-	k.answers(capturetest.Record(capturetest.Reply(1, "results!")))
-	return map[string][]byte{
-		"tcp": capturetest.File(k.packets...),
-		"udp": capturetest.File(
-			capturetest.Packet{From: client, To: server, UDP: true, Payload: capturetest.Call(1, 99, 2, 3, "")},
-			capturetest.Packet{From: server, To: client, UDP: true, Payload: capturetest.Reply(1, "")}),
-	}
-}
-
 // A file of record-marked messages, or of one message, needs no packets. A file that ends within a
 // record is a fault.
 func TestFilesOfMessages(t *testing.T) {

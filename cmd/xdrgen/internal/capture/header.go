@@ -199,6 +199,13 @@ func (h *rdmaHeader) unreduced(payload []byte, m *memory, limit int) (message []
 		for len(reads) > 0 && reads[0].position == position {
 			chunk, reads = append(chunk, reads[0].rdmaSegment), reads[1:]
 		}
+		if position == 0 { // RFC 8166 §3.5.3: the message without the items of the other chunks
+			data, at, ok := m.collect(chunk, limit)
+			if payload, last = append(data, payload...), at; !ok {
+				return payload, last, fmt.Sprintf("the capture lacks a Call in a read chunk, %d bytes", length(chunk))
+			}
+			continue
+		}
 		before := uint64(position)
 		if uint64(len(message)) > before || before-uint64(len(message)) > uint64(len(payload)) {
 			return append(message, payload...), last, fmt.Sprintf("a read chunk has the position %d, which the message does not have", position)
@@ -210,9 +217,7 @@ func (h *rdmaHeader) unreduced(payload []byte, m *memory, limit int) (message []
 		if !ok {
 			return message, last, fmt.Sprintf("the capture lacks the read chunk at position %d, %d bytes", position, length(chunk))
 		}
-		if position > 0 {
-			message = append(message, make([]byte, -len(message)&3)...)
-		}
+		message = append(message, make([]byte, -len(message)&3)...)
 	}
 	return append(message, payload...), last, ""
 }

@@ -178,27 +178,28 @@ func (d *Decoder) reply(c *Call, t *ir.Type) {
 			c.Notes = append(c.Notes, fmt.Sprintf("write chunk %d of %d bytes fits no item of the results", i+1, chunk.Length))
 			break
 		}
-		place := at + item.Offset + 4
+		place, n := at+item.Offset+4, int(item.Word)
 		if chunk.Data == nil {
 			c.Notes = append(c.Notes, fmt.Sprintf("the capture lacks write chunk %d, %d bytes of %s: results decoded up to there", i+1, chunk.Length, item.Name))
 			c.Reply = d.message(data[:place], at, "result", t)
 			c.Reply.Faults = nil
 			return
 		}
-		whole := make([]byte, 0, len(data)+len(chunk.Data)+3)
-		whole = append(append(whole, data[:place]...), chunk.Data...)
-		whole = append(whole, make([]byte, -len(chunk.Data)&3)...)
+		whole := make([]byte, 0, len(data)+n+3)
+		whole = append(append(whole, data[:place]...), chunk.Data[:n]...)
+		whole = append(whole, make([]byte, -n&3)...)
 		from = len(whole) - at
 		data = append(whole, data[place:]...)
 	}
 	c.Reply = d.message(data, at, "result", t)
 }
 
-// reduced returns the first opaque data or string at or after an offset with a length, or nil.
+// reduced returns the first opaque data or string at or after an offset with a length, or nil. The
+// length may include padding (RFC 8166 §3.4.6.2).
 func reduced(v *dynamic.Value, from int, length uint64) *dynamic.Value {
 	switch v.Type.Underlying().Kind {
 	case ir.Opaque, ir.String:
-		if v.Offset >= from && v.Word == length {
+		if v.Offset >= from && (v.Word == length || (v.Word+3)&^3 == length) {
 			return v
 		}
 	}
