@@ -34,12 +34,15 @@ exit code is 3 if there are differences.
 const helpDump = `Show the calls of a capture, or the bytes of a value or message, item by item.
 
 Usage: xdrgen dump [-v] [-json] [-xid N] [-program P] [-procedure P] (CAPTURE | MESSAGES) [FILE.x...]
+       xdrgen dump -ladder text|svg [-json] [-xid N] [-program P] [-procedure P] CLIENT-CAPTURE SERVER-CAPTURE [FILE.x...]
        xdrgen dump (-type T | -message [-type T]) [-rpc [-proc P]] [-split HOW] [-as FORM] [-format text|json] [-rest] [-all] [-width N] (DATA | - | -hex STRING) FILE.x...
 
 Examples:
   xdrgen dump calls.pcapng proto.x          a line for each call
   xdrgen dump -v -xid 0x1a2b calls.pcapng proto.x
   xdrgen dump -json -procedure P.V.P_GET calls.pcapng proto.x
+  xdrgen dump -ladder text client.pcapng server.pcapng proto.x
+  xdrgen dump -ladder svg client.pcapng server.pcapng proto.x > ladder.svg
   xdrgen dump -type entry -hex 0000000100000000 proto.x
   xdrgen dump -type NFS_PROGRAM.NFS_VERSION.NFSPROC_READ.args call.bin nfs_prot.x
   xdrgen dump -type message -rest -format json - proto.x
@@ -61,6 +64,11 @@ FILE.x declares have numbers.
   -program P      only calls of a program, by name or number
   -procedure P    only calls of a procedure: PROGRAM.VERSION.PROCEDURE, its name, or its number
   -json           one object per line, of type connection, call or note, and a summary; as -format json
+  -ladder HOW     join the captures of client and server, taken at the same time, and show where the time of each
+                  call went: waited, from the first byte of the Call to the last at the client; sent, until the
+                  server had it; served, until the server began to reply; received, until the client had the
+                  reply. The difference of the two clocks is estimated, and shown with its error.
+                  text: arrows in lines; svg: a picture of the first 60 calls
 
 Without a capture, each line shows the offset, the bytes, the path of the field, and its value. For
 arrays, optional data and lists, a line shows the count, the presence word or

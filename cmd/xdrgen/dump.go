@@ -26,6 +26,9 @@ func (c *dumpCmd) run(env environment) int {
 	if c.JSON {
 		c.Format = "json"
 	}
+	if c.Ladder != "none" {
+		return c.ladder(env)
+	}
 	env, code, done := c.calls(env)
 	if done {
 		return code

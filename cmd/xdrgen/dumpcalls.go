@@ -21,6 +21,7 @@ type callFlags struct {
 	XID       []string `name:"xid"`
 	Program   []string `name:"program"`
 	Procedure []string `name:"procedure"`
+	Ladder    string   `name:"ladder" enum:"none,text,svg" default:"none"`
 }
 
 // set returns the first of the flags that is set, or "".

@@ -100,6 +100,31 @@ func TestDumpCalls(t *testing.T) {
 	}
 }
 
+// TestDumpLadder joins two captures, and refuses others.
+func TestDumpLadder(t *testing.T) {
+	t.Chdir(writeFiles(t, map[string]string{"p.x": callsUnit, "c.pcapng": string(callsCapture()), "cut.pcapng": string(callsCapture()[:1000])}))
+	for _, c := range []struct {
+		args, out, errs string
+		code            int
+	}{
+		{"-ladder text c.pcapng c.pcapng p.x", "# calls in both captures: 5, only in the client's: 0, only in the server's: 0\n", `"c.pcapng": notes: 1 (xdrgen dump c.pcapng shows them)`, exitClean},
+		{"-ladder text c.pcapng c.pcapng p.x", "|-- 0x00000001 P_GET ----------------------->|  waited 0.000, sent 0.000\n", "", exitClean},
+		{"-ladder svg -procedure P_PUT c.pcapng c.pcapng p.x", "P_PUT: {}; waited 0.000, sent 0.000, served 3.000, received 0.000, took 3.000 ms</title>", "", exitClean},
+		{"-ladder text -json -xid 4 c.pcapng c.pcapng p.x", `"took_ns":1500000}`, "", exitClean},
+		{"-ladder text c.pcapng cut.pcapng p.x", "only in the server's: 0", `"cut.pcapng": offset `, exitFindings},
+		{"-ladder text c.pcapng p.x", "", "-ladder: found 1 captures, expected two: the client's and the server's", exitUsage},
+		{"-ladder text c.pcapng p.x p.x", "", "expected two", exitUsage},
+		{"-ladder text -v c.pcapng c.pcapng p.x", "", "-ladder: leave out -v", exitUsage},
+		{"-ladder text -rest c.pcapng c.pcapng p.x", "", "-ladder: leave out -rest", exitUsage},
+		{"-ladder text c.pcapng none.pcapng p.x", "", "none.pcapng", exitFailed},
+	} {
+		stdout, stderr, code := runCommand(t, append([]string{"dump"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.errs) {
+			t.Errorf("%s: exit code %d, want %d, %q and %q\n%s%s", c.args, code, c.code, c.out, c.errs, stdout, stderr)
+		}
+	}
+}
+
 // TestDumpMessages prints RPC messages without packets, and refuses flags for values.
 func TestDumpMessages(t *testing.T) {
 	message := capturetest.Call(1, 0x20000001, 1, 0, "")

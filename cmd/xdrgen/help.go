@@ -358,7 +358,8 @@ schemas are in the repository (https://github.com/rpcrdma/rpcrdma):
   gen -names         docs/schema/names.json
   corpus -json       docs/schema/corpus.json
   compat             docs/schema/compat.json
-  dump               docs/schema/dump.json; of captures and RPC messages, docs/schema/calls.json
+  dump               docs/schema/dump.json; of captures and RPC messages, docs/schema/calls.json;
+                     with -ladder, docs/schema/ladder.json
   json               docs/schema/value.json; xdrgen help json describes the form of each XDR type
 
 check, lint and compat also have -format sarif (SARIF 2.1.0, in which the edits

@@ -142,6 +142,7 @@ func TestOutputFitsTheSchemas(t *testing.T) {
 		"compat.json":   {"compat t.x new.x", "compat new.x t.x", "compat t.x t.x", "compat docn.x doco.x"},
 		"dump.json":     {"dump -type m t.bin t.x", "dump -type l t.bin t.x", "dump -rest -type u t.bin t.x", "dump -type u -hex 00000007 t.x", "dump -type a -hex 0000000900000000 t.x", "dump -message -split lines -as hex m.hex m.x", "dump -type head -split ends -hex 00000001000000020000000300000000 m.x"},
 		"calls.json":    {"dump calls.pcapng p.x", "dump -v calls.pcapng"},
+		"ladder.json":   {"dump -ladder text calls.pcapng calls.pcapng p.x"},
 		"value.json":    {"json -type m t.bin t.x"},
 		"sizes.json":    {"lint -sizes t.x"},
 		"names.json":    {"gen -names t.x", "gen -names doco.x"},
