@@ -25,6 +25,7 @@ type conformCmd struct {
 	Pcap     string        `name:"pcap"`
 	Run      string        `name:"run"`
 	List     bool          `name:"list"`
+	Listen   bool          `name:"listen"`
 	Wait     time.Duration `short:"W" default:"5s"`
 	Failed   bool          `name:"failed"`
 	JSON     bool          `name:"json"`
@@ -53,11 +54,16 @@ func (c *conformCmd) run(ctx context.Context, env environment) (err error) {
 		err = errors.New("-pcap shows RDMA: it has no effect without -carrier rdma")
 	case c.Provider.name() == "mem":
 		err = errors.New("the provider mem connects within this process only: use another -provider")
-	case c.Host == "" && !c.List:
+	case c.Listen && c.Prog != "":
+		err = errors.New("-listen has its own program, CONFORM_CLIENT: found a second argument")
+	case c.Host == "" && !c.List && !c.Listen:
 		err = errors.New("found no HOST, expected the name or the address of a server")
 	}
 	if err != nil {
 		return &failure{code: exitUsage, stage: "conform", err: err, help: "rpcrdma help conform"}
+	}
+	if c.Listen {
+		return c.listen(ctx, env, pattern)
 	}
 	cases := conform.Cases()
 	if c.List {
@@ -68,7 +74,7 @@ func (c *conformCmd) run(ctx context.Context, env environment) (err error) {
 		return err
 	}
 	if t.Carrier == conform.RDMA {
-		f, failed := c.open(env, t)
+		f, failed := c.open(env, "client", &t.Device)
 		if failed != nil {
 			return failed
 		}
@@ -78,7 +84,7 @@ func (c *conformCmd) run(ctx context.Context, env environment) (err error) {
 }
 
 // open opens the device of -carrier rdma.
-func (c *conformCmd) open(env environment, t *conform.Target) (*fabric, error) {
+func (c *conformCmd) open(env environment, name string, dev *verbs.Device) (*fabric, error) {
 	flags := &deviceFlags{rdmaFlags: rdmaFlags{Provider: c.Provider, CRC: "on", Credits: 32, Pcap: c.Pcap, Limit: 1 << 30}}
 	if err := flags.check(); err != nil {
 		return nil, &failure{code: exitUsage, stage: "conform", err: err}
@@ -87,7 +93,7 @@ func (c *conformCmd) open(env environment, t *conform.Target) (*fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.Device, err = f.open("client"); err != nil {
+	if *dev, err = f.open(name); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
 	return f, nil
@@ -114,7 +120,10 @@ func (c *conformCmd) all(ctx context.Context, env environment, t *conform.Target
 		}
 		c.print(env, r, time.Since(begin), &sum)
 	}
-	return c.end(env, t, &sum, time.Since(start))
+	if !c.JSON {
+		fmt.Fprintf(env.stdout, "program %d version %d at %s over %s: %v\n", t.Program, t.Version, t.Addr, c.Carrier, sum.text(time.Since(start)))
+	}
+	return c.end(env, map[string]any{"address": t.Addr, "program": t.Program, "version": t.Version}, &sum, time.Since(start))
 }
 
 // conformProgram reads PROG or PROG.VERS. Without either it is the test program.
@@ -181,8 +190,11 @@ func explainConform(addr string, err error) *failure {
 	return f
 }
 
-// list prints the names of the cases.
+// list prints the names of the cases, first of the ones with servers.
 func (c *conformCmd) list(env environment, cases []conform.Case, pattern *regexp.Regexp) error {
+	for _, r := range conform.Replies() {
+		cases = append(cases, conform.Case{Name: r.Name, Section: r.Section, On: r.On})
+	}
 	for i := range cases {
 		k := &cases[i]
 		switch {
@@ -243,16 +255,17 @@ func cut(s string) string {
 	return s
 }
 
-// end prints the counts. A case that failed gives exit code 3.
-func (c *conformCmd) end(env environment, t *conform.Target, sum *tally, took time.Duration) error {
+// text returns the counts in words.
+func (sum *tally) text(took time.Duration) string {
+	return fmt.Sprintf("%d passed, %d failed, %d skipped, in %v", sum.passed, sum.failed, sum.skipped, took.Round(time.Millisecond))
+}
+
+// end prints the counts as JSON. A case that failed gives exit code 3.
+func (c *conformCmd) end(env environment, fields map[string]any, sum *tally, took time.Duration) error {
 	if c.JSON {
-		printJSON(env, "end", map[string]any{
-			"address": t.Addr, "carrier": c.Carrier, "program": t.Program, "version": t.Version,
-			"passed": sum.passed, "failed": sum.failed, "skipped": sum.skipped, "took_ns": took,
-		})
-	} else {
-		fmt.Fprintf(env.stdout, "program %d version %d at %s over %s: %d passed, %d failed, %d skipped, in %v\n",
-			t.Program, t.Version, t.Addr, c.Carrier, sum.passed, sum.failed, sum.skipped, took.Round(time.Millisecond))
+		fields["carrier"], fields["took_ns"] = c.Carrier, took
+		fields["passed"], fields["failed"], fields["skipped"] = sum.passed, sum.failed, sum.skipped
+		printJSON(env, "end", fields)
 	}
 	switch {
 	case sum.failed > 0:

@@ -5,6 +5,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A server of serve passes, a line for each case, and the counts in the last one.
@@ -65,6 +66,38 @@ func TestConformListsCases(t *testing.T) {
 	}
 }
 
+// A client that calls an address of conform -listen has a line for each case.
+func TestConformListens(t *testing.T) {
+	var out, errs buffer
+	done := make(chan int)
+	go func() {
+		done <- run(t.Context(), []string{"conform", "-listen", "-W", "20s", "-run", "reply/(good|status-AUTH_BADCRED)$", "localhost:0"}, environment{stdout: &out, stderr: &errs})
+	}()
+	addr := ""
+	for addr == "" {
+		_, rest, _ := strings.Cut(errs.String(), "ready ")
+		addr, _, _ = strings.Cut(rest, "\n")
+		time.Sleep(time.Millisecond)
+	}
+	code, reply, failed := call("", "-json", "-d", "{}", "internal/conform/program/conform.x", addr, "CONFORM_CLIENT.CONFORM_CLIENT_V1.CLIENT_NEXT")
+	if code != exitDone || !strings.Contains(reply, `"reply/good"`) {
+		t.Errorf("exit %d, %s%s", code, reply, failed)
+	}
+	for _, args := range []string{"CLIENT_TRY 1", `CLIENT_REPORT {"number":1,"came":"CAME_RESULT","first":1,"second":0}`, "CLIENT_NEXT {}", "CLIENT_TRY 2", `CLIENT_REPORT {"number":2,"came":"CAME_RESULT","first":2,"second":0}`, "CLIENT_NEXT {}"} {
+		proc, value, _ := strings.Cut(args, " ")
+		code, reply, failed := call("", "-json", "-d", value, "internal/conform/program/conform.x", addr, "CONFORM_CLIENT.CONFORM_CLIENT_V1."+proc)
+		if want := map[bool]int{true: exitPeer}[args == "CLIENT_TRY 2"]; code != want {
+			t.Errorf("%s: exit %d, %s%s", args, code, reply, failed)
+		}
+	}
+	code = <-done
+	text := out.String()
+	if code != exitInput || strings.Count(text, "\n") != 3 || !strings.Contains(text, "ok   reply/good ") || !strings.Contains(text, "FAIL reply/status-AUTH_BADCRED ") ||
+		!strings.Contains(text, "expected AUTH_ERROR AUTH_BADCRED; came RESULT\n") || !strings.Contains(text, "client over tcp: 1 passed, 1 failed, 0 skipped, in ") {
+		t.Errorf("exit %d: %s", code, text)
+	}
+}
+
 // Each failure before the cases has its exit code and advice.
 func TestConformWithoutAServer(t *testing.T) {
 	gone := listener(t, nil)
@@ -82,6 +115,8 @@ func TestConformWithoutAServer(t *testing.T) {
 		{"-run ( h:1", exitUsage, "-run"},
 		{"-W 0s h:1", exitUsage, "must be positive"},
 		{"h:1 nfs", exitUsage, "found program"},
+		{"-listen localhost:0 7", exitUsage, "found a second argument"},
+		{"-listen -run nothing/has/this/name localhost:0", exitUsage, "no case of tcp"},
 		{"-pcap f h:1", exitUsage, "-pcap shows RDMA"},
 		{"-provider mem h:1", exitUsage, "within this process only"},
 		{"-carrier rdma " + gone.Addr().String(), exitFailed, "start the server"},

@@ -70,7 +70,7 @@ Commands:
   nfsping     connect to an NFS server and repeat a null call of each version
   perf        measure latency, rate and throughput of calls
   serve       run a server for ping, perf and conform
-  conform     test whether an RPC server does what the documents require
+  conform     test whether an RPC server or client does what the documents require
   devices     list the RDMA devices of this machine, and what keeps them from being used
   selftest    run the acceptance suite on a device, and print a page to send back
   completion  print a completion script for a shell
@@ -319,6 +319,7 @@ Each object has "v": 1 and a "type". Later versions may add fields, and keep tho
          case      name section result took_ns; result is ok, fail or skip. expected came: the
                    answers that are allowed and the one that came, or reason of a skip
          end       address carrier program version passed failed skipped took_ns
+         ready     with -listen: address carrier provider
          list      with -list: name section carriers test_program: whether it needs the program
                    of conform.x
   devices

@@ -5,7 +5,7 @@
 //	rpcrdma serve                    starts a test server
 //	rpcrdma ping HOST                checks that a server answers
 //	rpcrdma perf HOST                measures latency and throughput
-//	rpcrdma conform HOST             tests whether a server does what the documents require
+//	rpcrdma conform HOST             tests whether a server or client obeys the documents
 //	rpcrdma devices                  lists the RDMA devices of this machine
 //	rpcrdma selftest                 runs the acceptance suite on one
 //

@@ -9,7 +9,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,53 +16,16 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes"
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes/notesrpc"
-	"github.com/rpcrdma/rpcrdma/internal/witness"
+	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// inC builds server.c or client.c of testdata/tirpc with the stubs that rpcgen makes of notes.x,
-// and libtirpc.
-func inC(t *testing.T, name string) string {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("compiles C")
-	}
-	rpcgen, cc, headers := witness.Program(t, "rpcgen"), witness.Program(t, "cc"), witness.Libtirpc(t)
-	witness.Program(t, "cpp") // rpcgen runs it
-	dir := t.TempDir()
-	for to, from := range map[string]string{"notes.x": "notes.x", name + ".c": "testdata/tirpc/" + name + ".c"} {
-		text, err := os.ReadFile(from)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, to), text, 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(program string, args ...string) {
-		cmd := exec.Command(program, args...)
-		cmd.Dir = dir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, out)
-		}
-	}
-	stub, flag := "notes_clnt.c", "-l"
-	if name == "server" {
-		stub, flag = "notes_svc.c", "-m"
-	}
-	for out, how := range map[string]string{"notes.h": "-h", "notes_xdr.c": "-c", stub: flag} {
-		run(rpcgen, "-C", how, "-o", out, "notes.x")
-	}
-	run(cc, "-O1", "-w", "-I", headers, "-o", name, name+".c", "notes_xdr.c", stub, "-ltirpc")
-	return filepath.Join(dir, name)
-}
-
 // serverInC starts server.c and returns its port. It ends with the test.
 func serverInC(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command(inC(t, "server"))
+	cmd := exec.Command(xdrtest.Tirpc(t, "notes.x", "testdata/tirpc/server.c", xdrtest.ServerStub))
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
@@ -186,7 +148,7 @@ func (p *picky) Put(r *rpc.Request, args *notes.Note) error {
 // A client of rpcgen and libtirpc calls our server, in fragments of 500 bytes and in those of its
 // default size, and gets each status (RFC 5531 §9).
 func TestClientInC(t *testing.T) {
-	program := inC(t, "client")
+	program := xdrtest.Tirpc(t, "notes.x", "testdata/tirpc/client.c", xdrtest.ClientStub)
 	service := notesrpc.NewService(&picky{board{texts: map[string][]byte{}}})
 	service.Allow = func(r *rpc.Request) error {
 		if r.Cred().Flavor == oncrpc.AuthSys {

@@ -63,9 +63,11 @@ var endpoints = []string{
 	"rdmaio/verbs/",          // what every provider must do, between two queue pairs
 	"rdmaio/providers/",      // providers
 	"nfs/cmd/nfsserve",       // an NFS server, over TCP and RDMA
-	"runtime/oncrpc/gss",     // RPCSEC_GSS, over carriers
-	"runtime/oncrpc/rpc",     // programs over carriers
-	"runtime/oncrpc/rpcbind", // a client of rpcbind, against a server
+
+	"cmd/rpcrdma/internal/conform", // both ends, against the cases of conform
+	"runtime/oncrpc/gss",           // RPCSEC_GSS, over carriers
+	"runtime/oncrpc/rpc",           // programs over carriers
+	"runtime/oncrpc/rpcbind",       // a client of rpcbind, against a server
 }
 
 // harness lists the folders without product code: their code outside of test files serves tests.

@@ -15,4 +15,7 @@
 //
 // After each case a null call must be answered, on the same connection or, if the server was
 // allowed to close it, on another one.
+//
+// A client: [Listen] serves the second program of conform.x, which says what the client is to call,
+// and answers with the replies of a second table ([Replies]). The client reports each outcome.
 package conform

@@ -148,7 +148,7 @@ func (x *exchange) wait(s *step, until time.Time, done func() bool) {
 		b, err := x.w.receive(turn)
 		switch {
 		case errors.Is(err, errSilent):
-			if s == nil || x.t.Carrier != UDP {
+			if s == nil || x.t.Carrier != UDP || !time.Now().Before(until) {
 				continue
 			}
 			for _, b := range s.send {
