@@ -109,7 +109,7 @@ func TestDraw(t *testing.T) {
 	}
 	for _, n := range []int{1, 2, len(lines)} {
 		var b bytes.Buffer
-		if err := Draw(&b, lines[:n]); err != nil {
+		if err := Draw(&b, lines[:n], nil); err != nil {
 			t.Fatal(err)
 		}
 		for d := xml.NewDecoder(bytes.NewReader(b.Bytes())); ; {
@@ -132,6 +132,38 @@ func TestDraw(t *testing.T) {
 		}
 		if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 			t.Errorf("%d runs: a coordinate is no number\n%s", n, text)
+		}
+	}
+}
+
+// The picture for people has the chosen measures alone, under their titles, and each is one that
+// the real history has.
+func TestPictureForPeople(t *testing.T) {
+	lines := []Line{sample("aaaaaaa", 0.5, 1.1)}
+	var b bytes.Buffer
+	chosen := []Choice{{"rdmatcp call 128 B x 32: of framed call", "Speed < framed"}, {"no such row: x", "Nothing"}}
+	if err := Draw(&b, lines, chosen); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Count(text, `class="line"`) != 1 || !strings.Contains(text, ">Speed &lt; framed<") || strings.Contains(text, "Nothing") {
+		t.Errorf("the picture:\n%s", text)
+	}
+	f, err := os.Open("../../history.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines, err = Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(People) != 10 {
+		t.Errorf("%d measures, want ten", len(People))
+	}
+	_, of := measures(lines)
+	for _, c := range People {
+		if of[c.Measure] == nil {
+			t.Errorf("no run has %q", c.Measure)
 		}
 	}
 }

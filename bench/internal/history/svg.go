@@ -5,6 +5,7 @@ import (
 	"html"
 	"io"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -64,18 +65,23 @@ func measures(lines []Line) (titles []string, of map[string][]point) {
 	return titles, of
 }
 
-// Draw writes a history as SVG.
-func Draw(w io.Writer, lines []Line) error {
-	titles, of := measures(lines)
-	rows := (len(titles) + columns - 1) / columns
+// Draw writes the chosen measures of a history as SVG, without those that no run has. If chosen is
+// nil, it writes all.
+func Draw(w io.Writer, lines []Line, chosen []Choice) error {
+	_, of := measures(lines)
+	if chosen == nil {
+		chosen = all(lines)
+	}
+	chosen = slices.DeleteFunc(slices.Clone(chosen), func(c Choice) bool { return of[c.Measure] == nil })
+	rows := (len(chosen) + columns - 1) / columns
 	width, height := columns*panelWidth, rows*panelHeight+legendHeight
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="11">`+"\n%s\n", width, height, style)
 	fmt.Fprintf(&b, `<rect class="paper" width="%d" height="%d"/>`+"\n%s", width, height, legend)
-	for k, t := range titles {
+	for k, c := range chosen {
 		fmt.Fprintf(&b, `<g transform="translate(%d %d)">`+"\n", k%columns*panelWidth, k/columns*panelHeight+legendHeight)
-		p := panel{lines: lines, points: of[t]}
-		p.draw(&b, t)
+		p := panel{lines: lines, points: of[c.Measure]}
+		p.draw(&b, c.Title)
 		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
