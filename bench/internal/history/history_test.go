@@ -136,8 +136,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// The picture for people has the chosen measures alone, under their titles, and each is one that
-// the real history has.
+// The picture for people has the chosen measures alone, under their titles. The real history has
+// all ten.
 func TestPictureForPeople(t *testing.T) {
 	lines := []Line{sample("aaaaaaa", 0.5, 1.1)}
 	var b bytes.Buffer
