@@ -62,11 +62,11 @@ func portmap(ctx context.Context, o *options, addr string, all []service, warn i
 	case "off":
 		return "", none, nil
 	case "own":
-		return ownPortmapper(ctx, o, addr, all)
+		return ownPortmapper(ctx, o, addr, all, warn)
 	case "system":
 		return register(ctx, all, warn)
 	}
-	where, end, err = ownPortmapper(ctx, o, addr, all)
+	where, end, err = ownPortmapper(ctx, o, addr, all, warn)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		where, end, err = register(ctx, all, warn)
 	}
@@ -82,7 +82,7 @@ func portmap(ctx context.Context, o *options, addr string, all []service, warn i
 }
 
 // ownPortmapper serves rpcbind at port 111 of the host of an address, over TCP and UDP.
-func ownPortmapper(ctx context.Context, o *options, addr string, all []service) (where string, end func() error, err error) {
+func ownPortmapper(ctx context.Context, o *options, addr string, all []service, warn io.Writer) (where string, end func() error, err error) {
 	binder := rpcbind.NewServer(nil)
 	handler := o.log(rpc.NewHandler(nil, binder.Services()...))
 	host, _, err := net.SplitHostPort(addr)
@@ -112,7 +112,12 @@ func ownPortmapper(ctx context.Context, o *options, addr string, all []service) 
 			return "", nil, errors.Join(err, end())
 		}
 	}
-	return where, end, nil
+	w := watch(all, warn, func(context.Context) (registry, func(), error) { return ownRegistry{binder}, func() {}, nil })
+	closeAll := end
+	return where, func() error {
+		w.halt()
+		return closeAll()
+	}, nil
 }
 
 // patience is the time that the rpcbind of the system has to answer.
@@ -154,15 +159,18 @@ func register(ctx context.Context, all []service, warn io.Writer) (where string,
 			return "", nil, errors.Join(err, unset(ctx, c, set))
 		}
 	}
+	open := func(ctx context.Context) (registry, func(), error) {
+		conn, err := dialRPCBind(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		return rpcbind.NewClient(conn, nil), func() { _ = conn.Close() }, nil
+	}
+	w := watch(set, warn, open)
 	return conn.RemoteAddr(), func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		conn, err := dialRPCBind(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		return unset(ctx, rpcbind.NewClient(conn, nil), set)
+		return w.end(ctx, func(ctx context.Context, reg registry) error { return unset(ctx, reg, set) })
 	}, nil
 }
 
@@ -171,7 +179,7 @@ var errRuns = errors.New("it runs")
 
 // setOne registers a service. It replaces a registration that a server has left behind: one of this
 // server's own port, which no other server can have, and one of a port where none answers.
-func setOne(ctx context.Context, c *rpcbind.Client, s service) error {
+func setOne(ctx context.Context, c registry, s service) error {
 	err := c.Set(ctx, s.prog, s.vers, s.netID, s.at, "")
 	if !errors.Is(err, rpcbind.ErrRefused) {
 		return err
@@ -215,7 +223,7 @@ func answers(ctx context.Context, s service, addr netip.AddrPort) bool {
 
 // unset removes registrations. It leaves those that another server has replaced: the kernel does so
 // with the lock manager when the host begins to use NFS itself.
-func unset(ctx context.Context, c *rpcbind.Client, all []service) error {
+func unset(ctx context.Context, c registry, all []service) error {
 	table, err := c.Dump(ctx)
 	errs := []error{err}
 	for _, s := range all {

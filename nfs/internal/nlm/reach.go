@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"strconv"
 
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
@@ -23,6 +24,9 @@ type Address struct {
 	Host string // the client's
 	From string // this host's, which the client called, or "" if that is not known
 }
+
+// otherVersion is a version of the lock manager that this server does not have.
+const otherVersion = 3
 
 // Carrier is a connection to a client.
 type Carrier interface {
@@ -56,7 +60,9 @@ func dial(ctx context.Context, at Address, port string) (*tcp.Conn, error) {
 }
 
 // Dial asks rpcbind at the host of a client for the port of a program, and connects to it over TCP,
-// or over UDP if the program is not registered for TCP. rpcbind may name no other host.
+// or over UDP if the program is not registered for TCP. rpcbind may name no other host. On the
+// server's own host this server is registered for version 4 of the lock manager: the kernel's,
+// which has one port for all versions, is found by version 3.
 func Dial(ctx context.Context, at Address, program, version uint32) (Carrier, error) {
 	binder, err := dial(ctx, at, strconv.Itoa(rpcbind.Port))
 	if err != nil {
@@ -68,6 +74,9 @@ func Dial(ctx context.Context, at Address, program, version uint32) (Carrier, er
 		return nil, err
 	}
 	c := rpcbind.NewClient(binder, nil)
+	if program == nlm4.Program && at.Host == at.From {
+		version = otherVersion
+	}
 	found, err := c.Lookup(ctx, program, version, oncrpc.NetID(oncrpc.NetIDTCP, host))
 	if err == nil {
 		return dial(ctx, at, strconv.Itoa(int(found.Port())))
