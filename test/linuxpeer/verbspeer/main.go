@@ -15,8 +15,9 @@
 //	verbspeer silent 10.0.2.15:0 10.0.2.15:7000 'ip link set lo down' 'ip link set lo up' tcp
 //	verbspeer -device rxe0 removed 192.168.77.1:0
 //	verbspeer -device rxe0 fsx 20049 20048 192.168.77.1:/export/fsx /export/fsx
+//	verbspeer -device rxe0 nfs4 cut 2 192.168.77.1 'a command that cuts connections'
 //
-// The command fsx needs the build tag ibverbs.
+// The commands fsx and nfs4 need the build tag ibverbs.
 package main
 
 import (
@@ -63,6 +64,7 @@ var commands = map[string]func(ctx context.Context, o *options, args []string) e
 	"silent":          silent,
 	"removed":         removed,
 	"fsx":             random,
+	"nfs4":            files4,
 }
 
 func main() {

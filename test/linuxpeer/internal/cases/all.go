@@ -13,6 +13,7 @@ func All() []Case {
 		treeCases(),
 		serveCases(),
 		oracleCases(),
+		nfs4Cases(),
 		useCases(),
 		programCases(),
 		rpingCases(),

@@ -41,6 +41,18 @@ func (c *Cutter) Cuts() int {
 	return c.cuts
 }
 
+// CutAll cuts all connections that there are, and returns their number.
+func (c *Cutter) CutAll() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.conns) / 2
+	for conn := range c.conns {
+		reset(conn)
+	}
+	c.cuts += n
+	return n
+}
+
 // Close closes the listener and all connections, and waits for their goroutines.
 func (c *Cutter) Close() error {
 	err := c.listener.Close()
