@@ -3,6 +3,7 @@ package cases
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -125,7 +126,13 @@ func use4IWARP(t *T, use string) {
 func (t *T) use4(s *use4.Server, use string, minor uint32) {
 	text, err := use4.Uses[use](t.Context(), s, minor)
 	t.Must(err)
-	t.Say("4.%d: %s", minor, text)
+	t.saw4(use, fmt.Sprintf("4.%d: %s", minor, text))
+}
+
+// saw4 sets the case's text, and adds it to docs/interop.md.
+func (t *T) saw4(use, text string) {
+	t.Say("%s", text)
+	t.Report(Finding{What: "use of the server by NFS version 4, " + use, Saw: text})
 }
 
 // use4Verbs uses the server over a device of the guest.
@@ -142,7 +149,7 @@ func use4Verbs(t *T, use string, d verbsDevice) {
 		minor = "2"
 	}
 	out := t.Run(d.verbspeer("nfs4", use, minor, d.addr, cut)...)
-	t.Say("%s", lastLine(out))
+	t.saw4(use, lastLine(out))
 }
 
 func ownGuest(use string) bool { return use == "cut" || use == "restart" }
