@@ -61,7 +61,8 @@ type Client struct {
 
 	mu     sync.Mutex
 	open   map[*File]struct{}
-	owners uint64 // of opens so far
+	lost   []*File // that the last reclaim could not open
+	owners uint64  // of opens so far
 }
 
 // Dial makes a session with the server of target, HOST:/PATH, over TCP or RDMA. It returns the name
@@ -116,6 +117,7 @@ func (c *Client) session() *nfs4.Config {
 		s = *c.cfg.Session
 	}
 	s.MaxIO, s.Callbacks, s.Reclaim = max(s.MaxIO, c.cfg.MaxIO), nil, c.reclaim
+	s.Reopen = c.reopen
 	s.Slots = max(cmp.Or(s.Slots, 64), min(c.cfg.Depth, 1024))
 	return &s
 }
@@ -155,9 +157,24 @@ func (c *Client) closed(f *File) {
 func (c *Client) reclaim(ctx context.Context, do nfs4.Doer) error {
 	c.mu.Lock()
 	files := slices.Collect(maps.Keys(c.open))
+	c.lost = nil
 	c.mu.Unlock()
 	for _, f := range files {
-		if err := f.reclaim(ctx, do); err != nil {
+		if err := f.reclaim(ctx, do, nfs42.OpenClaimTypePrevious); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reopen opens the files that were not reclaimed, because the server has no grace period: the lease
+// has expired, or this client came back too late. RECLAIM_COMPLETE comes before (RFC 8881 §18.51.3).
+func (c *Client) reopen(ctx context.Context, do nfs4.Doer) error {
+	c.mu.Lock()
+	files := c.lost
+	c.mu.Unlock()
+	for _, f := range files {
+		if err := f.reclaim(ctx, do, nfs42.OpenClaimTypeFH); err != nil {
 			return err
 		}
 	}

@@ -22,6 +22,7 @@ type fake struct {
 	boot     uint64 // part of the verifier and all IDs
 	session  uint64 // the last one
 	sessions map[nfs42.SessionID]bool
+	complete bool // RECLAIM_COMPLETE
 	stateID  uint64
 	opens    map[nfs42.StateID]nfs42.OpenArgs // arguments without their claims' names
 	stored   []byte                           // what survives a restart
@@ -39,6 +40,7 @@ func (s *fake) restart() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.boot++
+	s.complete = false
 	s.sessions, s.opens = map[nfs42.SessionID]bool{}, map[nfs42.StateID]nfs42.OpenArgs{}
 	s.cached = append([]byte(nil), s.stored...)
 }
@@ -109,6 +111,7 @@ func (s *fake) execute(op *nfs42.ArgOp, status *nfs42.Status) nfs42.ResOp {
 		out.Sequence = &nfs42.SequenceRes{Status: *status, OK: nfs42.SequenceResOK{SessionID: q.SessionID, SequenceID: q.SequenceID, SlotID: q.SlotID, HighestSlotID: 7, TargetHighestSlotID: 7}}
 	case nfs42.OpReclaimComplete:
 		s.log = append(s.log, "complete")
+		s.complete = true
 		out.ReclaimComplete = &nfs42.ReclaimCompleteRes{Status: *status}
 	case nfs42.OpDestroySession:
 		delete(s.sessions, op.DestroySession.SessionID)
@@ -131,6 +134,9 @@ func (s *fake) execute(op *nfs42.ArgOp, status *nfs42.Status) nfs42.ResOp {
 		}
 		out.SetAttr = &nfs42.SetAttrRes{Status: *status}
 	case nfs42.OpOpen:
+		if ok && !s.complete && op.Open.Claim.Claim != nfs42.OpenClaimTypePrevious { // RFC 8881 §18.51.3
+			ok, *status = false, nfs42.StatusGrace
+		}
 		out.Open = &nfs42.OpenRes{Status: *status}
 		if ok {
 			s.stateID++
@@ -175,7 +181,7 @@ func (s *fake) client(t *testing.T, cfg Config) *Client {
 	check(t, err)
 	t.Cleanup(func() { _ = ln.Close() })
 	c := newClient(&cfg)
-	c.cfg.Session = &nfs4.Config{RetryPause: time.Millisecond}
+	c.cfg.Session = &nfs4.Config{RetryPause: time.Millisecond, MaxWait: 10 * time.Second}
 	c.s, err = nfs4.DialTCP(t.Context(), ln.Addr(), c.session(), nil)
 	check(t, err)
 	t.Cleanup(func() { check(t, c.Close()) })

@@ -167,20 +167,22 @@ func stale(err error) bool {
 	return false
 }
 
-// reclaim opens the file again after a restart of the server. A refusal is not an error: the next
-// call of the file has it.
-func (f *File) reclaim(ctx context.Context, do nfs4.Doer) error {
-	args := &nfs42ext.OpenArgs{ShareAccess: f.access, Owner: f.owner, Claim: nfs42ext.OpenClaim{Claim: nfs42.OpenClaimTypePrevious}}
+// reclaim opens the file again after a loss of state: by CLAIM_PREVIOUS in the grace period, and by
+// CLAIM_FH later. A refusal is not an error: the next call of the file has it.
+func (f *File) reclaim(ctx context.Context, do nfs4.Doer, claim nfs42.OpenClaimType) error {
+	args := &nfs42ext.OpenArgs{ShareAccess: f.access, Owner: f.owner, Claim: nfs42ext.OpenClaim{Claim: claim}}
+	if claim == nfs42.OpenClaimTypeFH {
+		args.ShareAccess |= nfs42.OpenShareAccessWantNoDeleg
+	}
 	var cmp nfs4.Compound
 	cmp.PutFH(f.handle)
 	res := cmp.Open(args)
 	err := do.Do(ctx, &cmp)
-	if nfs4.Refused(err, nfs42ext.StatusNoGrace) { // the lease has expired, without a restart
-		cmp.Reset()
-		cmp.PutFH(f.handle)
-		args.Claim.Claim, args.ShareAccess = nfs42.OpenClaimTypeFH, f.access|nfs42.OpenShareAccessWantNoDeleg
-		res = cmp.Open(args)
-		err = do.Do(ctx, &cmp)
+	if nfs4.Refused(err, nfs42ext.StatusNoGrace) || nfs4.Refused(err, nfs42ext.StatusReclaimBad) {
+		f.c.mu.Lock()
+		f.c.lost = append(f.c.lost, f)
+		f.c.mu.Unlock()
+		return nil
 	}
 	if refused := (*nfs4.StatusError)(nil); errors.As(err, &refused) && refused.Index >= 0 && ctx.Err() == nil {
 		return nil // the refusal is of the file, not of the session

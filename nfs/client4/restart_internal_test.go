@@ -39,29 +39,37 @@ func TestOpenFileOutlivesARestart(t *testing.T) {
 // After the lease has expired without a restart, a file is opened by its handle, and the server is
 // not invited to give a delegation, which the client would not return.
 func TestReclaimWithoutGrace(t *testing.T) {
-	s := &fake{}
-	c := s.client(t, Config{})
-	f, err := c.Create(t.Context(), "x", 0o600)
-	check(t, err)
-	s.restart()
-	s.set(func() {
-		s.status = func(op *nfs42.ArgOp) nfs42.Status {
-			if op.Op == nfs42.OpOpen && op.Open.Claim.Claim == nfs42.OpenClaimTypePrevious {
-				return nfs42.StatusNoGrace
-			}
-			return nfs42.StatusOK
+	for _, refusal := range []nfs42.Status{nfs42.StatusNoGrace, nfs42.StatusReclaimBad} {
+		s := &fake{}
+		c := s.client(t, Config{})
+		f, err := c.Create(t.Context(), "x", 0o600)
+		check(t, err)
+		for range 2 { // a file is opened once after each loss
+			s.restart()
+			s.set(func() {
+				s.log = nil
+				s.status = func(op *nfs42.ArgOp) nfs42.Status {
+					if op.Op == nfs42.OpOpen && op.Open.Claim.Claim == nfs42.OpenClaimTypePrevious {
+						return refusal
+					}
+					return nfs42.StatusOK
+				}
+			})
+			_, err = f.WriteAt([]byte("data"), 0)
+			check(t, err)
+			s.set(func() {
+				for _, o := range s.opens {
+					if o.Claim.Claim != nfs42.OpenClaimTypeFH || o.ShareAccess&nfs42.OpenShareAccessWantNoDeleg == 0 {
+						t.Errorf("opened with %v, access %x", o.Claim.Claim, o.ShareAccess)
+					}
+				}
+				if want := []string{"complete", "open CLAIM_FH"}; !slices.Equal(s.log, want) {
+					t.Errorf("%v: %q, expected %q", refusal, s.log, want)
+				}
+			})
 		}
-	})
-	_, err = f.WriteAt([]byte("data"), 0)
-	check(t, err)
-	s.set(func() {
-		for _, o := range s.opens {
-			if o.Claim.Claim != nfs42.OpenClaimTypeFH || o.ShareAccess&nfs42.OpenShareAccessWantNoDeleg == 0 {
-				t.Errorf("opened with %v, access %x", o.Claim.Claim, o.ShareAccess)
-			}
-		}
-	})
-	check(t, f.Close())
+		check(t, f.Close())
+	}
 }
 
 // A session that is lost while files are reclaimed does not fail the file.

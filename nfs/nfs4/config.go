@@ -45,6 +45,12 @@ type Config struct {
 	// Session, which waits for it. If nil, nothing is reclaimed.
 	Reclaim func(ctx context.Context, do Doer) error
 
+	// Reopen is called after the RECLAIM_COMPLETE that follows Reclaim, before all other COMPOUNDs.
+	// It opens by do what could not be reclaimed: until then a server answers other OPENs and LOCKs
+	// with NFS4ERR_GRACE, even if it has no grace period (RFC 8881 §18.51.3). The rules for
+	// Reclaim apply. If nil, nothing is opened.
+	Reopen func(ctx context.Context, do Doer) error
+
 	// Revoked is called when the server says that it has revoked state, with the flags of SEQUENCE
 	// that begin with nfs42.SeqStatus. It must not block, and must not call the Session. The flags
 	// come with each reply until the state is given up (RFC 8881 §18.46.3); it is called when they

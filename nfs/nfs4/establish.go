@@ -101,8 +101,8 @@ func (s *Session) establish(ctx context.Context) (*session, error) {
 	return at, nil
 }
 
-// restore reclaims the state of a former session, if there was one, and ends with RECLAIM_COMPLETE:
-// a client with nothing to reclaim must say so as well (RFC 8881 §18.51.3).
+// restore reclaims the state of a former session, if there was one, and makes RECLAIM_COMPLETE: a
+// client with nothing to reclaim must say so as well (RFC 8881 §18.51.3).
 func (s *Session) restore(ctx context.Context, at *session, had bool) error {
 	if had && s.cfg.Reclaim != nil {
 		if err := s.cfg.Reclaim(ctx, &doer{s, at}); err != nil {
@@ -113,6 +113,11 @@ func (s *Session) restore(ctx context.Context, at *session, had bool) error {
 	Add[nfs42.ReclaimCompleteRes](&c, nfs42ext.OpReclaimComplete, &nfs42.ReclaimCompleteArgs{}, 0)
 	if err := s.do(ctx, &c, at); err != nil && !Refused(err, nfs42ext.StatusCompleteAlready) {
 		return err
+	}
+	if had && s.cfg.Reopen != nil {
+		if err := s.cfg.Reopen(ctx, &doer{s, at}); err != nil {
+			return fmt.Errorf("Config.Reopen: %w", err)
+		}
 	}
 	return nil
 }

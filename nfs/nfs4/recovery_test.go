@@ -38,6 +38,36 @@ func TestRestartReclaimsFirst(t *testing.T) {
 	}
 }
 
+// State that is not reclaimed is made after RECLAIM_COMPLETE, before any other COMPOUND, and again
+// if that fails.
+func TestReopenAfterReclaimComplete(t *testing.T) {
+	s := newFake()
+	broken, calls := errors.New("broken"), 0
+	got := s.session(t, nfs4.Config{Reopen: func(ctx context.Context, do nfs4.Doer) error {
+		if calls++; calls == 1 { // one goroutine at a time
+			return broken
+		}
+		return remove(ctx, do, "reopened") // refused within the grace period
+	}})
+	before := len(s.executed(0))
+	s.restart()
+	s.set(func(s *fake) { s.grace = true })
+	if err := remove(t.Context(), got, "x"); !errors.Is(err, broken) {
+		t.Errorf("found %v", err)
+	}
+	check(t, remove(t.Context(), got, "after"))
+	var log []string
+	for _, op := range s.executed(before) {
+		if op == "OP_RECLAIM_COMPLETE" || op == "OP_REMOVE" {
+			log = append(log, op)
+		}
+	}
+	want := []string{"OP_RECLAIM_COMPLETE", "OP_RECLAIM_COMPLETE", "OP_REMOVE", "OP_REMOVE"}
+	if !slices.Equal(log, want) || calls != 2 {
+		t.Errorf("%d times reopened: %v", calls, log)
+	}
+}
+
 // A session that is lost with the client's state intact is replaced, and nothing is reclaimed.
 func TestLostSessionAlone(t *testing.T) {
 	for _, status := range []nfs42.Status{
