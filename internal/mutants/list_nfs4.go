@@ -22,6 +22,8 @@ var nfs4Mutants = []mutant{
 	{"a COMPOUND that may have run is made again on the next session", nfs4Session, "			case ran && !c.repeatable(len(c.ops)):", "			case false:", sessionTests},
 	{"the slot of a caller that gave up is free at once", nfs4Session, "		s.settle(at, slot, seq)\n", "		at.slots.give(slot, false)\n", sessionTests},
 	{"nothing is reclaimed after a restart", nfs4Establish, "	if had && s.cfg.Reclaim != nil {", "	if false {", sessionTests},
+	{"nothing is opened after RECLAIM_COMPLETE", nfs4Establish, "	if had && s.cfg.Reopen != nil {", "	if false {", sessionTests},
+	{"an error after RECLAIM_COMPLETE is lost", nfs4Establish, "			return fmt.Errorf(\"Config.Reopen: %w\", err)\n", "			_ = err\n", sessionTests},
 	{"state is reclaimed that was not lost", nfs4Establish, "	} else if err := s.restore(ctx, at, former != nil); err != nil {", "	}\n	if err := s.restore(ctx, at, former != nil); err != nil {", sessionTests},
 	{"a new connection is not bound", nfs4Establish, "	if at == nil {\n		return nil // CREATE", "	if true {\n		return nil // CREATE", sessionTests},
 	{"the lease is not renewed", nfs4Renew, "			wait = at.lease/3 -", "			wait = 30*at.lease -", sessionTests},

@@ -171,9 +171,9 @@ func (c *Client) reclaim(ctx context.Context, do nfs4.Doer) error {
 // has expired, or this client came back too late. RECLAIM_COMPLETE comes before (RFC 8881 §18.51.3).
 func (c *Client) reopen(ctx context.Context, do nfs4.Doer) error {
 	c.mu.Lock()
-	files := c.lost
+	lost := c.lost
 	c.mu.Unlock()
-	for _, f := range files {
+	for _, f := range lost {
 		if err := f.reclaim(ctx, do, nfs42.OpenClaimTypeFH); err != nil {
 			return err
 		}
