@@ -14,7 +14,7 @@ var client4Mutants = []mutant{
 	{"a lost session is a file that cannot be reclaimed", "nfs/client4/file.go", "&& refused.Index >= 0 ", "", client4Tests},
 	{"a reclaim invites a delegation", "nfs/client4/file.go", "		args.ShareAccess |= nfs42.OpenShareAccessWantNoDeleg\n", "", client4Tests},
 	{"a file that cannot be reclaimed stays closed", "nfs/client4/client.go", "	for _, f := range lost {", "	for _, f := range lost[:0] {", client4Tests},
-	{"files of an earlier loss of state are opened again", "nfs/client4/client.go", "	c.lost = nil\n", "", client4Tests},
+	{"files that were lost before are opened again", "nfs/client4/client.go", "	c.lost = nil\n", "", client4Tests},
 	{"a file is not opened after the end of the grace period", "nfs/client4/file.go", "nfs4.Refused(err, nfs42ext.StatusNoGrace) || ", "", client4Tests},
 	{"a file that the server did not know before its restart stays closed", "nfs/client4/file.go", " || nfs4.Refused(err, nfs42ext.StatusReclaimBad)", "", client4Tests},
 	{"a file is not opened again after a restart", "nfs/client4/client.go", "	for _, f := range files {", "	for _, f := range files[:0] {", client4Tests},

@@ -168,7 +168,8 @@ func (c *Client) reclaim(ctx context.Context, do nfs4.Doer) error {
 }
 
 // reopen opens the files that were not reclaimed, because the server has no grace period: the lease
-// has expired, or this client came back too late. RECLAIM_COMPLETE comes before (RFC 8881 §18.51.3).
+// has expired, or this client came back too late. RECLAIM_COMPLETE was made before (RFC 8881
+// §18.51.3).
 func (c *Client) reopen(ctx context.Context, do nfs4.Doer) error {
 	c.mu.Lock()
 	lost := c.lost

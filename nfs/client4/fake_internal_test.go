@@ -134,7 +134,8 @@ func (s *fake) execute(op *nfs42.ArgOp, status *nfs42.Status) nfs42.ResOp {
 		}
 		out.SetAttr = &nfs42.SetAttrRes{Status: *status}
 	case nfs42.OpOpen:
-		if ok && !s.complete && op.Open.Claim.Claim != nfs42.OpenClaimTypePrevious { // RFC 8881 §18.51.3
+		// RFC 8881 §18.51.3
+		if ok && !s.complete && op.Open.Claim.Claim != nfs42.OpenClaimTypePrevious {
 			ok, *status = false, nfs42.StatusGrace
 		}
 		out.Open = &nfs42.OpenRes{Status: *status}
