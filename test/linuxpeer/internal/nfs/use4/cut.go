@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/client4"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
@@ -177,8 +178,16 @@ func copyOnce(ctx context.Context, c *client4.Client, name string, data []byte) 
 	return errors.Join(err, f.Close(), c.Remove(ctx, name))
 }
 
+// recallLimit is the longest time that a recall takes. A server that gives up recalls waits for its
+// lease, 90 s.
+const recallLimit = time.Minute
+
+var errRecall = fmt.Errorf("delegations were not returned within %v", recallLimit)
+
 // cutRecall cuts the connections when the server recalls delegations.
 func (s *Server) cutRecall(ctx context.Context, h *holder) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, recallLimit, errRecall)
+	defer cancel()
 	var g group
 	var out string
 	g.Go(func() (err error) {
@@ -187,7 +196,8 @@ func (s *Server) cutRecall(ctx context.Context, h *holder) error {
 	})
 	g.Go(func() error { return s.Cut(ctx) })
 	if err := errors.Join(g.Wait(), h.back.Wait()); err != nil {
-		return err
+		info, _ := s.Shell(context.WithoutCancel(ctx), "cat /proc/fs/nfsd/clients/*/info") // after an error
+		return fmt.Errorf("%w: the server's clients:\n%s", err, info)
 	}
 	if n := strings.Count(out, "two"); n != 4 || h.recalled() < 4 {
 		return fmt.Errorf("%d programs have written, %d recalls, expected 4", n, h.recalled())
