@@ -196,8 +196,8 @@ func (s *Server) cutRecall(ctx context.Context, h *holder) error {
 	})
 	g.Go(func() error { return s.Cut(ctx) })
 	if err := errors.Join(g.Wait(), h.back.Wait()); err != nil {
-		info, _ := s.Shell(context.WithoutCancel(ctx), "cat /proc/fs/nfsd/clients/*/info") // after an error
-		return fmt.Errorf("%w: the server's clients:\n%s", err, info)
+		info, failed := s.Shell(context.WithoutCancel(ctx), "cat /proc/fs/nfsd/clients/*/info")
+		return errors.Join(err, failed, fmt.Errorf("the server's clients:\n%s", info))
 	}
 	if n := strings.Count(out, "two"); n != 4 || h.recalled() < 4 {
 		return fmt.Errorf("%d programs have written, %d recalls, expected 4", n, h.recalled())
