@@ -53,7 +53,7 @@ func Write(u *ir.Unit, binds []*ir.Bind, o Options) ([]byte, error) {
 	fmt.Fprintf(&out, "--     tshark -X lua_script:%s.lua -r FILE\n--\n-- To have it always, copy it to Wireshark's folder of personal Lua plugins.\n\n", o.Name)
 	fmt.Fprintf(&out, "local unit = { name = %s, known = %t }\n\nlocal types = {\n%s}\n\nlocal codes = {\n%s}\n\nlocal programs = {\n%s}\n",
 		quote(o.Name), o.Known, s.types.String(), s.codes(), programs)
-	for _, name := range []string{"values.lua", "rpc.lua"} {
+	for _, name := range []string{"values.lua", "placed.lua", "rpc.lua"} {
 		part, err := runtime.ReadFile("lua/" + name)
 		if err != nil {
 			return nil, err

@@ -2,6 +2,7 @@
 //
 // The text has two halves. The first is the unit as tables of Lua: its types, and its programs
 // (schema.go). The second is the same for all units, from the folder lua: values.lua declares the
-// fields of Wireshark and decodes values by the tables, with the limits of package dynamic, and
-// rpc.lua finds the RPC messages that Wireshark has found, and pairs Calls and Replies.
+// fields of Wireshark and decodes values by the tables, with the rules of package dynamic.
+// placed.lua keeps the payloads of RDMA Writes, and rpc.lua takes the RPC messages that Wireshark
+// has found, and pairs Calls and Replies.
 package dissector

@@ -215,7 +215,7 @@ func (s *schema) programs(u *ir.Unit) string {
 		for _, v := range d.Program.Versions {
 			if !seen[version{n, v.Number}] {
 				seen[version{n, v.Number}] = true
-				s.version(text[n], v)
+				s.version(text[n], n, v)
 			}
 		}
 	}
@@ -228,12 +228,28 @@ func (s *schema) programs(u *ir.Unit) string {
 	return b.String()
 }
 
-func (s *schema) version(b *strings.Builder, v *ir.Version) {
+// placed returns the fields of a procedure's results that RDMA may place (RFC 8166 §6.1).
+func (s *schema) placed(program uint32, v *ir.Version, p *ir.Proc) string {
+	var b strings.Builder
+	for _, bind := range s.binds {
+		for _, d := range bind.DDP {
+			if d.Reply && d.Prog == program && d.Vers == v.Number && d.Number == p.Number {
+				fmt.Fprintf(&b, "[%s]=true,", quote(s.name(d.Owner)+"."+d.Field.Name))
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return ", placed={" + b.String() + "}"
+}
+
+func (s *schema) version(b *strings.Builder, program uint32, v *ir.Version) {
 	fmt.Fprintf(b, "\t\t[%d] = { name=%s, procs={\n", v.Number, quote(v.Name))
 	for _, p := range v.Procs {
 		fmt.Fprintf(b, "\t\t\t[%d] = { name=%s, args={%s}", p.Number, quote(p.Name), s.fields(p.Args))
 		if p.Result != nil {
-			fmt.Fprintf(b, ", result=%s", s.typ(p.Result))
+			fmt.Fprintf(b, ", result=%s%s", s.typ(p.Result), s.placed(program, v, p))
 		}
 		b.WriteString(" },\n")
 	}

@@ -54,7 +54,10 @@ local foundXID, foundMark, foundData = Field.new("rpc.xid"), Field.new("rpc.frag
 -- each packet then.
 local calls, seen = {}, {}
 
-function proto.init() calls, seen = {}, {} end
+function proto.init()
+	calls, seen = {}, {}
+	written, kept = {}, 0
+end
 
 local function keys(pinfo, xid, reply)
 	local src, dst, from, to = tostring(pinfo.src), tostring(pinfo.dst), pinfo.src_port, pinfo.dst_port
@@ -71,16 +74,17 @@ local function within(found, tvb, at)
 end
 
 -- messages returns the RPC messages in a packet, with what finish needs.
-local function messages()
-	local out, data, marks = {}, { foundData() }, { foundMark() }
+local function messages(pinfo)
+	local out, own, data, marks = {}, replies(pinfo), { foundData() }, { foundMark() }
 	for _, x in ipairs({ foundXID() }) do
-		if x.source then
+		if x.source and not own[x.value] then
 			out[#out + 1] = {
 				tvb = x.source, at = x.offset, stop = x.source:len(), data = data,
 				mark = within(marks, x.source, x.offset - 4),
 			}
 		end
 	end
+	for _, xid in ipairs(sorted(own)) do out[#out + 1] = own[xid] end
 	return out
 end
 
@@ -88,6 +92,7 @@ end
 -- message was joined from fragments, what Wireshark calls data ends there. It has no data of programs
 -- that it knows: then the end may be earlier than it seems.
 local function finish(m, header, known)
+	if m.whole then return end
 	local data = within(m.data, m.tvb, header)
 	local stop = data and data.offset + data.len
 	if not stop and m.mark then stop = m.at + m.mark.value % 0x80000000 end
@@ -183,7 +188,7 @@ local function duration(seconds)
 end
 
 -- body shows the arguments or results, and returns the reader that has read them.
-local function body(r, tree, h, call, proc)
+local function body(r, tree, m, pinfo, h, call, proc)
 	local inside = r
 	if not r:run(tree, function()
 		inside = unwrap(r, tree, call.protection)
@@ -196,6 +201,10 @@ local function body(r, tree, h, call, proc)
 	end
 	local at = math.min(inside.at, inside.tvb:len() - 1)
 	local branch = tree:add(inside.tvb:range(at, inside.stop - inside.at), h.kind == 0 and "Arguments" or "Results")
+	if proc.placed and m.chunks then
+		inside.chunks = m.chunks
+		inside.chunks.of = proc.placed
+	end
 	inside:run(branch, function()
 		if h.kind == 1 then
 			if proc.place then inside:value(branch, proc.place) end
@@ -262,14 +271,15 @@ local function show(m, pinfo, root, index)
 		tree:add_proto_expert_info(undeclared)
 		return text, program
 	end
-	local inside = body(r, tree, h, call, proc)
+	local inside = body(r, tree, m, pinfo, h, call, proc)
 	if #inside.notes > 0 then text = text .. ": " .. table.concat(inside.notes, ", ") end
 	if inside.broken then text = text .. " [" .. inside.broken .. "]" end
 	return text, program
 end
 
 function proto.dissector(tvb, pinfo, root)
-	local found, texts, shown = messages(), {}, nil
+	if not pinfo.visited then writes(pinfo) end
+	local found, texts, shown = messages(pinfo), {}, nil
 	for i, m in ipairs(found) do
 		local text, program = show(m, pinfo, root, i)
 		if text then

@@ -265,9 +265,34 @@ function decode.fixed(r, tree, p, t, index)
 	return nil, r:bytes(tree, p, t.n, index)
 end
 
-function decode.opaque(r, tree, p, t, index) return nil, r:bytes(tree, p, r:count(t.max, "bytes"), index) end
+-- placed shows data that RDMA has placed instead of data in the message, and reports whether there are
+-- such data. chunks has them, in order (RFC 8166 §4.3).
+function reader:placed(tree, p, n, index, text)
+	local data = n > 0 and self.chunks and self.chunks.of[p.abbreviation] and table.remove(self.chunks, 1)
+	if not data or data == "" then return false end
+	local missing = data == true or #data < n
+	local item
+	if missing then
+		item = tree:add(self.tvb:range(self.at - 4, 4), p.label .. ": " .. n .. " bytes, placed by RDMA, not in the capture")
+	else
+		local range = ByteArray.new(data, true):tvb("Placed by RDMA"):range(0, n)
+		item = text and tree:add_packet_field(p.f, range, ENC_UTF_8 + ENC_STRING) or tree:add(p.f, range)
+		item:append_text(" [placed by RDMA]")
+	end
+	if index then item:prepend_text("[" .. index .. "] ") end
+	self:note(p.label, n .. " bytes placed by RDMA")
+	return true
+end
 
-function decode.string(r, tree, p, t, index) return nil, r:bytes(tree, p, r:count(t.max, "bytes"), index, true) end
+function decode.opaque(r, tree, p, t, index)
+	local n = r:count(t.max, "bytes")
+	if not r:placed(tree, p, n, index) then return nil, r:bytes(tree, p, n, index) end
+end
+
+function decode.string(r, tree, p, t, index)
+	local n = r:count(t.max, "bytes")
+	if not r:placed(tree, p, n, index, true) then return nil, r:bytes(tree, p, n, index, true) end
+end
 
 -- elements shows n elements.
 function reader:elements(tree, p, n)
