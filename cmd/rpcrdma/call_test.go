@@ -250,6 +250,7 @@ func TestCallInput(t *testing.T) {
 		"-cred sys:1:" + ints(18) + " " + notesFile + " h:1 " + put: "found 17 groups after the first, expected at most 16 (RFC 5531 appendix A)",
 		"-tls wanted -carrier rdma " + notesFile + " h:1 " + put:    "cannot fall back",
 		"-ca f " + notesFile + " h:1 " + put:                        "-ca has no effect without -tls",
+		"-pcap f -tls required " + notesFile + " h:1 " + put:        "leave one of them out",
 		"-trace f " + notesFile + " h:1 " + put:                     "no effect without -carrier rdma",
 		"-max-reply 5 " + notesFile + " h:1 " + put:                 "-max-reply is 5",
 	} {

@@ -11,7 +11,7 @@ func help(topic string) (text string, ok bool) {
 	case "":
 		return helpMain, true
 	case "call":
-		return helpCall + "\nFlags of -carrier rdma:\n" + helpRDMA + helpExit, true
+		return helpCall + "\nFlags of -carrier rdma; -pcap and -limit also without it:\n" + helpRDMA + helpExit, true
 	case "info":
 		return helpInfo + helpDevice + helpExit, true
 	case "ping":
@@ -357,7 +357,8 @@ const helpRDMA = `  -provider NAME   rdmatcp: RDMA framed in TCP; iwarp: iWARP o
                    standard error. Steps are numbered; posted Receives and notifications are
                    counted, but not written
   -pcap FILE       write all messages, with their data, as a pcapng file for Wireshark, which needs
-                   tools/wireshark/rpcrdma2.lua for version 2
+                   tools/wireshark/rpcrdma2.lua for version 2, and a file of xdrgen wireshark for
+                   programs that it does not know. Over TCP not with -tls
   -limit BYTES     size limit of each of these files; default 1024m; 0: no limit
 `
 

@@ -33,7 +33,7 @@ func helpPage() string {
 	for _, topic := range []string{"call", "info", "ping", "nfsping", "perf", "serve", "conform", "devices", "selftest"} {
 		text, _ := help(topic)
 		text, _, _ = strings.Cut(text, helpDevice)
-		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma:")
+		text, _, _ = strings.Cut(text, "\nFlags of -carrier rdma; -pcap and -limit also without it:")
 		section(topic, text)
 	}
 	section("Common flags, and exit codes", strings.TrimPrefix(helpDevice, "\n")+helpExit)

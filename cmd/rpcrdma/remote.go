@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/pcapng"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpcbind"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -40,8 +41,10 @@ func (f *remoteFlags) check() error {
 		return errors.New("-max-reply is " + f.MaxReply.String() + ", must be 1024 or more")
 	case f.NoALPN && (f.TLS == "off" || f.Carrier == "rdma"):
 		return errors.New("-no-alpn has no effect without -tls, and over RDMA")
-	case f.Carrier == "tcp" && (f.Trace != "" || f.Pcap != ""):
-		return errors.New("-trace and -pcap show RDMA: they have no effect without -carrier rdma")
+	case f.Carrier == "tcp" && f.Trace != "":
+		return errors.New("-trace shows RDMA: it has no effect without -carrier rdma")
+	case f.Carrier == "tcp" && f.Pcap != "" && f.TLS != "off":
+		return errors.New("-pcap writes what the connection carries, which -tls encrypts: leave one of them out, or use -carrier rdma")
 	case f.Carrier == "tcp":
 		return f.tlsFlags().check("")
 	case f.TLS == "wanted":
@@ -84,6 +87,9 @@ func (f *remoteFlags) connect(ctx context.Context, env environment, host string,
 	if cfg.TLS.Config, err = f.tlsFlags().config(host); err != nil {
 		return nil, err
 	}
+	if f.Pcap != "" {
+		return f.recorded(ctx, env, addr, cfg)
+	}
 	conn, err := tcp.Dial(ctx, addr, cfg)
 	if err != nil {
 		return nil, explainTCP("connection", addr, err)
@@ -92,6 +98,21 @@ func (f *remoteFlags) connect(ctx context.Context, env environment, host string,
 		fmt.Fprintf(env.stderr, "rpcrdma: %s offers no TLS: the calls are in plaintext\n", addr)
 	}
 	return &remote{conn, addr, conn.Close}, nil
+}
+
+// recorded connects over TCP, and writes all that the connection carries to the file of -pcap.
+func (f *remoteFlags) recorded(ctx context.Context, env environment, addr string, cfg *tcp.Config) (*remote, error) {
+	out, err := newFile(f.Pcap, f.Limit, env)
+	if err != nil {
+		return nil, &failure{code: exitFailed, stage: "pcap", err: err}
+	}
+	nc, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, errors.Join(explainTCP("connection", addr, err), out.close())
+	}
+	capture := pcapng.NewFile(out, 0)
+	conn := tcp.NewConn(pcapng.Record(nc, pcapng.Recording{File: capture, Name: "client", Initiator: true, Now: time.Now}), cfg)
+	return &remote{conn, addr, func() error { return errors.Join(conn.Close(), capture.Err(), out.close()) }}, nil
 }
 
 func (f *remoteFlags) overRDMA(ctx context.Context, env environment, host, addr string, wait time.Duration) (*remote, error) {
