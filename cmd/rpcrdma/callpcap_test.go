@@ -10,8 +10,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/pcapng"
 )
 
-// TestCallWritesACaptureOverTCP checks that -pcap has the Call and the Reply, which record marks
-// begin, and that a file that cannot be made ends the call.
+// TestCallWritesACaptureOverTCP checks that -pcap has the Call and the Reply, with their record
+// marks, and that the call fails if the file cannot be made.
 func TestCallWritesACaptureOverTCP(t *testing.T) {
 	_, addr, _ := servingNotes(t)
 	name := filepath.Join(t.TempDir(), "call.pcapng")
