@@ -85,9 +85,13 @@ func (s *Session) establish(ctx context.Context) (*session, error) {
 		return nil, err
 	}
 	s.mu.Lock()
+	leaving := last != nil && s.leaving == last
+	s.leaving = nil
 	known := former != nil && former.client == at.client && former.scope == at.scope && id.Flags&nfs42.ExchangeIDFlagConfirmedR != 0 && !s.reclaim
 	s.mu.Unlock()
-	if last != nil && last.client == at.client && last.scope == at.scope && last.id != at.id {
+	if leaving {
+		s.destroyLater(last)
+	} else if last != nil && last.client == at.client && last.scope == at.scope && last.id != at.id {
 		if err := s.destroySession(ctx, last.id); err != nil {
 			s.cfg.Logger.Debug("nfs4: DESTROY_SESSION of the former session", "reason", err)
 		}

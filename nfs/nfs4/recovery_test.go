@@ -258,3 +258,50 @@ func TestBackchannelIsRepaired(t *testing.T) {
 	check(t, remove(t.Context(), got, "x"))
 	<-bound
 }
+
+// A server that has lost the answer to a callback asks for another session at once, however young
+// this one is (RFC 8881 §18.46.3). COMPOUNDs in flight keep theirs until they are answered. If the
+// server says the same of the next session, that one stays for a lease.
+func TestFaultOfTheBackchannel(t *testing.T) {
+	s := newFake()
+	got := s.session(t, nfs4.Config{Reclaim: func(context.Context, nfs4.Doer) error {
+		t.Error("state that the server has was reclaimed")
+		return nil
+	}})
+	entered, leave := make(chan struct{}), make(chan struct{})
+	s.set(func(s *fake) {
+		s.wait = func(_ context.Context, args *nfs42.CompoundArgs) {
+			if last := args.ArgArray[len(args.ArgArray)-1]; last.Op == nfs42.OpRemove && string(last.Remove.Target) == "slow" {
+				close(entered)
+				<-leave
+			}
+		}
+	})
+	slow := make(chan error)
+	go func() { slow <- remove(t.Context(), got, "slow") }()
+	<-entered
+	s.set(func(s *fake) { s.flags = nfs42.SeqStatusBackchannelFault })
+	for _, name := range []string{"sees it", "on the next session", "on the same"} {
+		check(t, remove(t.Context(), got, name))
+	}
+	s.set(func(s *fake) {
+		if n := count(s.log, "OP_CREATE_SESSION"); n != 2 || len(s.sessions) != 2 {
+			t.Errorf("%d sessions were made, expected 2, and %d are there, expected both", n, len(s.sessions))
+		}
+	})
+	close(leave)
+	check(t, <-slow)
+	for count(s.executed(0), "OP_DESTROY_SESSION") == 0 {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// count returns how many elements of list are want.
+func count(list []string, want string) (n int) {
+	for _, e := range list {
+		if e == want {
+			n++
+		}
+	}
+	return n
+}

@@ -85,19 +85,44 @@ func (s *Session) observe(at *session, ok *nfs42.SequenceResOK) {
 	if ok.StatusFlags&(nfs42.SeqStatusCBPathDown|nfs42.SeqStatusCBPathDownSession) != 0 {
 		s.rebind(at)
 	}
-	// At most one new session in a lease: a server that always says this must not make a storm.
-	if time.Since(at.since) < at.lease {
+	if ok.StatusFlags&(nfs42.SeqStatusRestartReclaimNeeded|nfs42.SeqStatusBackchannelFault) != 0 {
+		s.leaveSession(at, ok.StatusFlags&nfs42.SeqStatusRestartReclaimNeeded != 0)
+	}
+}
+
+// leaveSession gives up a session because the server asks for it. It does so once in a lease: a
+// server that always asks must not make a storm.
+func (s *Session) leaveSession(at *session, reclaim bool) {
+	s.mu.Lock()
+	if s.now != at || !s.left.IsZero() && time.Since(s.left) < at.lease {
+		s.mu.Unlock()
 		return
 	}
-	switch {
-	case ok.StatusFlags&nfs42.SeqStatusRestartReclaimNeeded != 0:
-		s.mu.Lock()
-		s.reclaim = true
-		s.mu.Unlock()
-		s.lose(at)
-	case ok.StatusFlags&nfs42.SeqStatusBackchannelFault != 0:
-		s.lose(at)
+	s.left, s.leaving = time.Now(), at
+	s.reclaim = s.reclaim || reclaim
+	s.mu.Unlock()
+	s.lose(at)
+}
+
+// destroyLater makes the server forget a session that was given up at its request, when the
+// COMPOUNDs in flight on it have their replies: a reply that was lost with its connection is only
+// there as long as the session is.
+func (s *Session) destroyLater(at *session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return
 	}
+	s.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(s.ctx, at.lease)
+		at.slots.drained(ctx)
+		cancel()
+		ctx, cancel = s.bound(s.ctx)
+		defer cancel()
+		if err := s.destroySession(ctx, at.id); err != nil {
+			s.cfg.Logger.Debug("nfs4: DESTROY_SESSION of a session that was left", "reason", err)
+		}
+	})
 }
 
 // rebind binds a connection of the carrier to the session again, because callbacks do not come

@@ -45,6 +45,9 @@ type Session struct {
 	attempt *attempt // to establish a session, or nil
 	reclaim bool     // the next one must reclaim, even if the client ID is the former one
 	ended   bool     // Close was called
+
+	left    time.Time // when a session was last given up because the server asked for it
+	leaving *session  // that session, until it is replaced
 }
 
 // session is one session with the server. It is not changed after it is established.

@@ -173,5 +173,26 @@ func (t *slots) quiet(ctx context.Context, slot nfs42.SlotID, seq nfs42.Sequence
 	}
 }
 
+// drained blocks until no COMPOUND is in flight, or ctx is done.
+func (t *slots) drained(ctx context.Context) {
+	for {
+		t.mu.Lock()
+		if t.used == 0 {
+			t.mu.Unlock()
+			return
+		}
+		if t.changed == nil {
+			t.changed = make(chan struct{})
+		}
+		changed := t.changed
+		t.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
 // end makes all callers of take return. It is called once.
 func (t *slots) end() { close(t.ended) }
