@@ -60,7 +60,6 @@ var vfsMutants = []mutant{
 	{"the directory of a change stays open", "nfs/localfs/changes_linux.go", "\t\tdefer syscall.Close(n.fd)", "", []string{"nfs/localfs"}},
 	{"another object in place of a file stays open", "nfs/localfs/changes_linux.go", "\tif err != nil {\n\t\t_ = syscall.Close(fd)\n\t}", "", []string{"nfs/localfs"}},
 	{"names are looked up in another directory", "nfs/localfs/resolve.go", "\tst, err := dir.lstat(name)", "\tst, err := l.lstat(p)", []string{"nfs/localfs"}},
-	{"another file gets a name", "nfs/localfs/changes_linux.go", "\t\t\t\terrno := call(fd, \"\", emptyPath)", "\t\t\t\terrno := call(int(n.fs.dir.Fd()), n.path, 0)", []string{"nfs/localfs"}},
 	{"the kernel goes into mounted directories", "nfs/localfs/beneath_linux.go", "resolve: noMounts | noSymlinks", "resolve: noSymlinks", []string{"nfs/localfs"}},
 	{"os.Root goes into mounted directories", "nfs/localfs/beneath_linux.go", "\tcase syscall.EXDEV: // something is mounted over the path\n\t\treturn 0, vfs.ErrStale", "", []string{"nfs/localfs"}},
 	{"a mounted directory of the file system is looked up", "nfs/localfs/resolve.go", "(st.dev != l.dev || st.mounted)", "st.dev != l.dev", []string{"nfs/localfs"}},

@@ -221,3 +221,38 @@ func TestBindMount(t *testing.T) {
 		})
 	}
 }
+
+// That is so for a directory that is mounted over itself, where all inode numbers are the same.
+func TestBindMountOfItself(t *testing.T) {
+	l, dir := served(t)
+	if !l.below.use {
+		t.Skip("the kernel does not have openat2, or a sandbox refuses it")
+	}
+	mount := filepath.Join(dir, "m")
+	check(t, os.MkdirAll(filepath.Join(mount, "d"), 0o755))
+	_, mID := at(t, l, "m")
+	d, dID := at(t, l, "m/d")
+	if err := syscall.Mount(mount, mount, "", syscall.MS_BIND, ""); err != nil {
+		t.Skip("mounting: ", err)
+	}
+	mounted := true
+	unmount := func() {
+		if mounted {
+			mounted = false
+			check(t, syscall.Unmount(mount, 0))
+		}
+	}
+	defer unmount()
+	for what, id := range map[string]vfs.ID{"the directory": mID, "one below": dID} {
+		if _, _, err := l.Resolve(id); !errors.Is(err, vfs.ErrStale) {
+			t.Errorf("Resolve of %s: %v, expected %v", what, err, vfs.ErrStale)
+		}
+	}
+	if _, _, err := d.Create("new", vfs.New{Mode: 0o600}); !errors.Is(err, vfs.ErrStale) {
+		t.Errorf("Create: %v, expected %v", err, vfs.ErrStale)
+	}
+	unmount()
+	if _, _, err := l.Resolve(dID); err != nil {
+		t.Errorf("Resolve without the mount: %v", err)
+	}
+}
