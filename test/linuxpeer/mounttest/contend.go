@@ -122,3 +122,22 @@ func isHeld(dir string, out io.Writer) error {
 	fmt.Fprintln(out, "is held")
 	return nil
 }
+
+// waitHeld waits for the lock of hold. The server has to call: the client would ask again only
+// after pollTime.
+func waitHeld(dir string, out io.Writer) error {
+	f, err := os.OpenFile(filepath.Join(dir, "held"), os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); !errors.Is(err, syscall.EAGAIN) {
+		return fmt.Errorf("the lock of the file: %v, expected EAGAIN", err)
+	}
+	fmt.Fprintln(out, "waits")
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "granted")
+	return nil
+}

@@ -35,7 +35,7 @@ func main() {
 
 func command(args []string, out io.Writer) error {
 	if len(args) == 0 {
-		return fmt.Errorf("no command: tree, fsx, sum, list, fill, locks, contend, hold, held or perms")
+		return fmt.Errorf("no command: tree, fsx, sum, list, fill, locks, contend, hold, held, wait or perms")
 	}
 	f := flag.NewFlagSet("mounttest "+args[0], flag.ContinueOnError)
 	size := f.Int64("size", 30<<20, "`bytes` of data")
@@ -77,10 +77,12 @@ func command(args []string, out io.Writer) error {
 		return hold(dir, out)
 	case "held":
 		return isHeld(dir, out)
+	case "wait":
+		return waitHeld(dir, out)
 	case "perms":
 		return perms(dir, *modes, out)
 	}
-	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill, locks, contend, hold, held or perms", args[0])
+	return fmt.Errorf("found the command %q, expected tree, fsx, sum, list, fill, locks, contend, hold, held, wait or perms", args[0])
 }
 
 func list(dir string, out io.Writer) error {

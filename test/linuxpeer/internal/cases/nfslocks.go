@@ -133,3 +133,48 @@ func mountLocksRestart(t *T) {
 	})
 	t.Say("the server was killed; the client reclaimed its lock in the grace period")
 }
+
+// mountLocksTwo locks a file by two client machines: the guest, and a separate network with its
+// own port mapper and status monitor. The lock of one is refused to the other, which is called when
+// the program that has it is killed.
+func mountLocksTwo(t *T) {
+	needLocksInNetworks(t)
+	lockNetwork(t)
+	t.Run(ipCommand, "netns", "add", "second")
+	t.Cleanup(func() { t.Run(ipCommand, "netns", "delete", "second") })
+	t.Shell(`ip() { /usr/bin/ip "$@"; }
+		ip -n locker link add eth1 type veth peer name eth0 netns second && ip -n locker addr add 192.168.79.1/24 dev eth1 &&
+		ip -n locker link set eth1 up && ip -n second addr add 192.168.79.2/24 dev eth0 && ip -n second link set eth0 up &&
+		ip -n second link set lo up && ip -n second route add default via 192.168.79.1`)
+	server := lockServer(t)
+	lockMount(t)
+	second := t.Background(ipCommand, "netns", "exec", "second", "sh", "-c", `mount -t tmpfs tmpfs /run && mkdir /run/rpcbind /run/mnt &&
+		rpcbind && until netstat -ltn | grep -q ':111 '; do sleep 0.1; done
+		trap 'umount -l /run/mnt; kill $(cat /run/rpc.statd.pid) $(cat /run/rpcbind.lock)' EXIT
+		mount.nfs `+lockerAddr+`:/export /run/mnt || exit
+		mounttest hold /run/mnt & echo $! >/tmp/holder; wait`)
+	second.Await("held")
+	server.Await("192.168.79.2:")
+	waiter := t.Background("mounttest", "wait", mountPoint)
+	waiter.Await("waits")
+	server.Await("NLMPROC4_LOCK: NLM4_BLOCKED")
+	t.Shell("kill -9 $(cat /tmp/holder)")
+	waiter.Await("granted")
+	if _, err := waiter.Wait(); err != nil {
+		t.Errorf("the machine that waits: %v", err)
+	}
+	_, _ = second.Wait() // its program was killed
+	t.Report(Finding{
+		What: "locks of two client machines", Rule: "XNFS, chapter 10",
+		Expected: "the lock of one is refused to the other, which is called by GRANTED when the first one's program ends", Saw: "refused, and granted",
+	})
+	t.Say("a lock is refused to another machine, and granted when its holder is killed")
+}
+
+// needLocksInNetworks skips a case on kernels whose lock manager does not work in a network
+// namespace.
+func needLocksInNetworks(t *T) {
+	if strings.HasPrefix(t.Kernel(), "6.1.") {
+		t.Skipf("in a network namespace of Linux 6.1, a program that locks a file hangs before LOCK is sent")
+	}
+}

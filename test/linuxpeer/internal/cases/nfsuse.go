@@ -32,6 +32,10 @@ func useCases() []Case {
 		Case{Name: "mount/locks", Timeout: 2 * time.Minute, Run: mountLocks},
 		Case{Name: "mount/locks-off", Timeout: 2 * time.Minute, Run: mountLocksOff},
 		Case{Name: "mount/locks-restart", Timeout: 3 * time.Minute, Run: mountLocksRestart},
+		Case{Name: "mount/locks-here", Timeout: 4 * time.Minute, Run: func(t *T) { mountOwnHost(t, true, true) }},
+		Case{Name: "mount/locks-here-alone", Timeout: 4 * time.Minute, Run: func(t *T) { mountOwnHost(t, false, true) }},
+		Case{Name: "mount/locks-here-mapper", Timeout: 4 * time.Minute, Run: func(t *T) { mountOwnHost(t, false, false) }},
+		Case{Name: "mount/locks-two", Timeout: 3 * time.Minute, Run: mountLocksTwo},
 		Case{Name: "mount/acl", Run: mountACL},
 		Case{Name: "mount/squash", Run: mountSquash},
 	)
