@@ -59,6 +59,7 @@ var mutants = slices.Concat(
 	codecMutants,
 	planMutants,
 	amendMutants,
+	dissectorMutants,
 	attributesMutants,
 	client4Mutants,
 	filedataMutants,

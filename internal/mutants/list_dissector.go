@@ -1,0 +1,30 @@
+package main
+
+const (
+	dissectorFolder = "cmd/xdrgen/internal/dissector/"
+	luaValues       = dissectorFolder + "lua/values.lua"
+	luaPlaced       = dissectorFolder + "lua/placed.lua"
+	luaRPC          = dissectorFolder + "lua/rpc.lua"
+)
+
+var dissectorTests = []string{"cmd/xdrgen/internal/dissector"}
+
+// dissectorMutants are in the dissectors for Wireshark.
+var dissectorMutants = []mutant{
+	{"a dissector shows values of any depth", luaValues, "if self.depth > mostDepth then", "if self.depth > 1000 * mostDepth then", dissectorTests},
+	{"a dissector shows any number of values", luaValues, "if self.values > mostValues then", "if self.values > 100 * mostValues then", dissectorTests},
+	{"a dissector does not look at padding", luaValues, "\t\tif b ~= 0 then\n", "\t\tif b > 255 then\n", dissectorTests},
+	{"a dissector shows lengths above the bound", luaValues, "\tif n > max then\n", "\tif n > max + 0x100000000 then\n", dissectorTests},
+	{"a fault in a dissector is an error of Lua", luaValues, "type(e) ~= \"table\" or not e.fault", "type(e) ~= \"table\" or e.fault", dissectorTests},
+	{"bytes after a value are not noticed", luaValues, "self.at < self.stop and not self.loose", "self.at < self.stop and false", dissectorTests},
+	{"a segment's first Write is all of it", luaPlaced, "data, next = data .. w.data, next + #w.data end", "data = data end", dissectorTests},
+	{"the payload of a Write has the CRC, too", luaPlaced, "stop = math.min(stop, at + tvb(at - 2, 2):uint())", "stop = stop", dissectorTests},
+	{"data that RDMA has placed are looked for in the message", luaRPC, "inside.chunks = m.chunks", "inside.chunks = nil", dissectorTests},
+	{"a Reply has no Call", luaRPC, "if reply then src, dst, from, to = dst, src, to, from end", "", dissectorTests},
+	{"a Call that is sent again is a new one", luaRPC, "if before and not before.reply and", "if before and before.reply and", dissectorTests},
+	{"programs that Wireshark knows are shown", luaRPC, "program.known and not proto.prefs.known", "program.known and false", dissectorTests},
+	{"data with integrity begin with the sequence number", luaRPC, "r.at + 4, r.at + n)", "r.at, r.at + n)", dissectorTests},
+	{"a dissector has the last of several names for a number", dissectorFolder + "schema.go", "if !seen[m.Value] {", "if true {", dissectorTests},
+	{"the type of a default is void", dissectorFolder + "schema.go", "\",default=%d\", index[arms.Other]", "\",default=%d\", 0*index[arms.Other]", dissectorTests},
+	{"a call's capture over TCP has both directions exchanged", "cmd/rpcrdma/remote.go", "Initiator: true, Now: time.Now}), cfg)", "Initiator: false, Now: time.Now}), cfg)", []string{"cmd/rpcrdma"}},
+}
