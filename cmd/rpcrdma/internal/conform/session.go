@@ -110,7 +110,7 @@ func (s *session) finish(outcome string) {
 	s.open = false
 	k := &s.cases[s.number-1]
 	e := expect{allowed: k.allowed}
-	s.results <- &Result{Case: &Case{Name: k.Name, Section: k.Section, On: k.On}, Expected: e.text(), Came: outcome, Passed: e.allows(outcome)}
+	s.results <- &Result{Case: &Case{Name: k.Name, Section: k.Section, On: k.On}, Expected: e.text(), Came: outcome, Passed: k.Allows(outcome)}
 }
 
 // silent returns an error if the client made no call for a time. Before the first call it has any

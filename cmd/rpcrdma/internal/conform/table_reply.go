@@ -16,6 +16,12 @@ type Reply struct {
 	acts    func(c *incoming) []act
 }
 
+// Allows reports whether the documents allow an outcome, such as "RESULT" or "no reply".
+func (r *Reply) Allows(outcome string) bool {
+	e := expect{allowed: r.allowed}
+	return e.allows(outcome)
+}
+
 // act is a part of an answer.
 type act struct {
 	send  []byte // a message, or if raw is set bytes as they are

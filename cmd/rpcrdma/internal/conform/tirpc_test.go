@@ -68,7 +68,26 @@ func compare(t *testing.T, carrier conform.Carrier, known []difference, results 
 
 // A server by rpcgen and libtirpc departs from the documents in the ways that are known.
 func TestServerInC(t *testing.T) {
-	cmd := exec.Command(xdrtest.Tirpc(t, "program/conform.x", "testdata/tirpc/server.c", xdrtest.ServerStub))
+	server := xdrtest.Tirpc(t, "program/conform.x", "testdata/tirpc/server.c", xdrtest.ServerStub)
+	for i, carrier := range []conform.Carrier{conform.TCP, conform.UDP} {
+		t.Run(carrier.String(), func(t *testing.T) {
+			t.Parallel()
+			target := &conform.Target{
+				Carrier: carrier, Addr: "127.0.0.1:" + ports(t, server)[i],
+				Program: program.Program, Version: program.Version1, Wait: 5 * time.Second,
+			}
+			if err := target.Ping(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			compare(t, carrier, ofServers, runAll(t, target))
+		})
+	}
+}
+
+// ports starts a server until the end of the test, and returns its ports, first the one for TCP.
+func ports(t *testing.T, server string) (list [2]string) {
+	t.Helper()
+	cmd := exec.Command(server)
 	cmd.Stderr = os.Stderr
 	stdout, err := cmd.StdoutPipe()
 	if err == nil {
@@ -82,20 +101,14 @@ func TestServerInC(t *testing.T) {
 		_ = cmd.Wait()
 	})
 	lines := bufio.NewReader(stdout)
-	for _, carrier := range []conform.Carrier{conform.TCP, conform.UDP} {
+	for i := range list {
 		port, err := lines.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
 		}
-		target := &conform.Target{
-			Carrier: carrier, Addr: "127.0.0.1:" + strings.TrimSpace(port),
-			Program: program.Program, Version: program.Version1, Wait: 2 * time.Second,
-		}
-		if err := target.Ping(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		compare(t, carrier, ofServers, runAll(t, target))
+		list[i] = strings.TrimSpace(port)
 	}
+	return list
 }
 
 // ofClients are the differences of clients by rpcgen and libtirpc 1.3.
@@ -108,16 +121,19 @@ var ofClients = []difference{
 func TestClientInC(t *testing.T) {
 	client := xdrtest.Tirpc(t, "program/conform.x", "testdata/tirpc/client.c", xdrtest.ClientStub)
 	for _, carrier := range []conform.Carrier{conform.TCP, conform.UDP} {
-		results := listenTo(t, carrier, nil, func(addr string) {
-			_, port, err := net.SplitHostPort(addr)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			if out, err := exec.Command(client, carrier.String(), port).CombinedOutput(); err != nil {
-				t.Errorf("%v: %s", err, out)
-			}
+		t.Run(carrier.String(), func(t *testing.T) {
+			t.Parallel()
+			results := listenTo(t, carrier, nil, func(addr string) {
+				_, port, err := net.SplitHostPort(addr)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if out, err := exec.Command(client, carrier.String(), port).CombinedOutput(); err != nil {
+					t.Errorf("%v: %s", err, out)
+				}
+			})
+			compare(t, carrier, ofClients, results)
 		})
-		compare(t, carrier, ofClients, results)
 	}
 }

@@ -72,7 +72,7 @@ int main(int argc, char **argv)
 		if (next->number == 0)
 			return 0;
 		r.number = next->number;
-		c = connect_to(2);
+		c = connect_to(5);
 		came(&r, c, client_try_1(&r.number, c));
 		clnt_destroy(c);
 		if (client_report_1(&r, control) == NULL) {
