@@ -71,6 +71,7 @@ var mutants = slices.Concat(
 	version2Mutants,
 	nfsMutants, nfsCommandMutants, vfsMutants, conformMutants,
 	lockMutants,
+	captureMutants,
 	managerMutants,
 	memoryMutants,
 	rdmadevMutants,
