@@ -152,11 +152,19 @@ func (p *callPrinter) text(c *decode.Call) {
 func args(c *decode.Call) string {
 	switch v := c.Args.Part; {
 	case v != nil:
-		return " " + decode.Brief(v, briefWidth)
+		return " " + decode.Brief(v, briefWidth) + cutShort(c.Args)
 	case !c.HasCall:
 		return " (its Call is not in the capture)"
 	case len(c.Message) > c.Call.Args:
 		return fmt.Sprintf(" %d bytes", len(c.Message)-c.Call.Args)
+	}
+	return ""
+}
+
+// cutShort returns a mark for values that were decoded up to a fault.
+func cutShort(m decode.Message) string {
+	if m.Values == nil && len(m.Faults) > 0 {
+		return " (faulty)"
 	}
 	return ""
 }
@@ -167,7 +175,7 @@ func result(c *decode.Call) string {
 	case !c.HasReply:
 		return "no reply in the capture"
 	case v != nil:
-		return decode.Brief(v, briefWidth)
+		return decode.Brief(v, briefWidth) + cutShort(c.Reply)
 	case c.Status.Success && len(c.Call.Reply) > c.Results:
 		return fmt.Sprintf("%s, %d bytes", c.Status.Text, len(c.Call.Reply)-c.Results)
 	}

@@ -17,6 +17,7 @@ type Decoder struct {
 	Codes *dynamic.Codes // nil for none
 
 	procedures map[number]*dynamic.Procedure
+	programs   map[uint32]string
 }
 
 type number struct{ program, version, procedure uint32 }
@@ -33,7 +34,7 @@ type Message struct {
 // Call is a decoded call.
 type Call struct {
 	*capture.Call
-	Name        string             // PROGRAM.VERSION.PROCEDURE, or the numbers
+	Name        string             // PROGRAM.VERSION.PROCEDURE; numbers where the unit has no name
 	Procedure   *dynamic.Procedure // nil if the unit does not declare it
 	Args, Reply Message
 	Notes       []string // from the capture, and why values are not decoded
@@ -45,7 +46,7 @@ func (c *Call) Faulty() bool { return len(c.Args.Faults)+len(c.Reply.Faults) > 0
 // Find returns the procedure with these numbers, or nil.
 func (d *Decoder) Find(program, version, procedure uint32) *dynamic.Procedure {
 	if d.procedures == nil {
-		d.procedures = map[number]*dynamic.Procedure{}
+		d.procedures, d.programs = map[number]*dynamic.Procedure{}, map[uint32]string{}
 		if d.Unit != nil {
 			for _, p := range dynamic.Programs(d.Unit) {
 				d.add(p)
@@ -57,6 +58,9 @@ func (d *Decoder) Find(program, version, procedure uint32) *dynamic.Procedure {
 
 // add adds the procedures of a program. The unit's own programs come first.
 func (d *Decoder) add(p *ir.Decl) {
+	if d.programs[p.Program.Number] == "" {
+		d.programs[p.Program.Number] = p.Name
+	}
 	for _, v := range p.Program.Versions {
 		for _, proc := range v.Procs {
 			n := number{p.Program.Number, v.Number, proc.Number}
@@ -72,7 +76,11 @@ func (d *Decoder) Decode(c *capture.Call) *Call {
 	out := &Call{Call: c, Notes: c.Notes, Name: "unknown procedure"}
 	if c.HasCall {
 		out.Procedure = d.Find(c.Program, c.Version, c.Procedure)
-		out.Name = fmt.Sprintf("%d.%d.%d", c.Program, c.Version, c.Procedure)
+		program := d.programs[c.Program]
+		if program == "" {
+			program = fmt.Sprint(c.Program)
+		}
+		out.Name = fmt.Sprintf("%s.%d.%d", program, c.Version, c.Procedure)
 	}
 	if out.Procedure != nil {
 		out.Name = out.Procedure.String()
