@@ -108,12 +108,15 @@ func (h *half) feed(at int64, b []byte) {
 			h.bufAt = at
 		}
 		h.buf = append(h.buf, b...)
+		n := len(h.buf)
 		if h.conn.carrier == IWARP {
 			err = h.iwarp(at)
 		} else {
 			err = h.segments(at)
 		}
-		h.buf = append([]byte(nil), h.buf...) // without the room of those before
+		if len(h.buf) < n { // without the room of the frames that were taken
+			h.buf = append([]byte(nil), h.buf...)
+		}
 	}
 	if err != nil {
 		h.conn.note(at, err.Error())
