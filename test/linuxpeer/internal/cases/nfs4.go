@@ -148,7 +148,10 @@ func use4Verbs(t *T, use string, d verbsDevice) {
 	if d.ib {
 		minor = "2"
 	}
-	out := t.Run(d.verbspeer("nfs4", use, minor, d.addr, cut)...)
+	out, err := t.Background(d.verbspeer("nfs4", use, minor, d.addr, cut)...).Wait()
+	if err != nil {
+		t.Fatalf("%v: %s", err, lastLine(out))
+	}
 	t.saw4(use, lastLine(out))
 }
 

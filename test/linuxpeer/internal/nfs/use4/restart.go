@@ -14,9 +14,9 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 )
 
-// Scripts for the server's machine. The grace period lasts 10 s, or until endGrace.
+// Scripts for the server's machine. The grace period lasts 90 s, or until endGrace.
 const (
-	stopServer  = "rpc.nfsd 0; echo 10 >/proc/fs/nfsd/nfsv4leasetime; echo 10 >/proc/fs/nfsd/nfsv4gracetime; "
+	stopServer  = "rpc.nfsd 0; echo 10 >/proc/fs/nfsd/nfsv4leasetime; echo 90 >/proc/fs/nfsd/nfsv4gracetime; "
 	startServer = "rpc.nfsd 8; "
 	endGrace    = "echo Y >/proc/fs/nfsd/v4_end_grace; "
 	listenRDMA  = "grep -q rdma /proc/fs/nfsd/portlist || echo 'rdma 20049' >/proc/fs/nfsd/portlist; "
