@@ -152,7 +152,9 @@ func use4Verbs(t *T, use string, d verbsDevice) {
 	if err != nil {
 		t.Fatalf("%v: %s", err, lastLine(out))
 	}
-	t.saw4(use, lastLine(out))
+	// Its log comes in between.
+	_, text, _ := strings.Cut("\n"+out, "\n4.")
+	t.saw4(use, "4."+firstLine(text))
 }
 
 func ownGuest(use string) bool { return use == "cut" || use == "restart" }
