@@ -71,6 +71,9 @@ func TestLimitsAndCredentials(t *testing.T) {
 	var got []string
 	in := tshark.Input{File: write(t, c.Bytes()), Scripts: []string{shapes.script, notes.script}, Args: []string{"-Y", "frame"}}
 	for _, p := range tshark.Only(tshark.Parts(t, in, "shapes", "notes"), "shapes", "notes") {
+		if _, deep := p.Fields["shapes.fault.depth"]; deep && len(p.Fields["shapes.tree.value"]) != 128 {
+			t.Errorf("%d trees in trees are shown, want 128 as in dump", len(p.Fields["shapes.tree.value"]))
+		}
 		for _, f := range []string{
 			"shapes.fault.depth", "shapes.fault.memory", "shapes.fault.short", "notes.rpc.again", "notes.rpc.reply",
 			"notes.NOTES_V1.NOTES_GET.args.arg1", "notes.get_res.status", "notes.protected", "notes.fault.short", "notes.fault.trailing",
