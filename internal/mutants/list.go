@@ -63,6 +63,7 @@ var mutants = slices.Concat(
 	attributesMutants,
 	client4Mutants,
 	filedataMutants,
+	delegationMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
 	rdmaSubmitMutants, monitorMutants,

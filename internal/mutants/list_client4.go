@@ -9,18 +9,44 @@ var client4Mutants = []mutant{
 	{"a name with a slash is listed", "nfs/client4/names.go", "strings.ContainsAny(name, \"/\\x00\")", "strings.ContainsAny(name, \"\\x00\")", client4Tests},
 	{"a cookie that comes back is taken", "nfs/client4/readdir.go", "b.n > 0 && cookie == b.seen || ", "", client4Tests},
 	{"a reserved cookie is taken", "nfs/client4/readdir.go", "cookie <= 2", "cookie == 0", client4Tests},
-	{"a call whose state ID was reclaimed fails", "nfs/client4/data.go", "	case err != nil && stale(err) && c.f.stateID() != c.id:\n", "	case false:\n", client4Tests},
+	{"a call whose state ID was reclaimed fails", "nfs/client4/data.go", "	case err != nil && stale(err):\n", "	case false:\n", client4Tests},
 	{"a size is set before the data are stored", "nfs/client4/file.go", "	if attr.Has(nfs42.AttrSize) {", "	if false {", client4Tests},
-	{"a lost session is a file that cannot be reclaimed", "nfs/client4/file.go", "&& refused.Index >= 0 ", "", client4Tests},
-	{"a reclaim invites a delegation", "nfs/client4/file.go", "		args.ShareAccess |= nfs42.OpenShareAccessWantNoDeleg\n", "", client4Tests},
-	{"a file that cannot be reclaimed stays closed", "nfs/client4/client.go", "	for _, f := range lost {", "	for _, f := range lost[:0] {", client4Tests},
-	{"files that were lost before are opened again", "nfs/client4/client.go", "	c.lost = nil\n", "", client4Tests},
-	{"a file is not opened after the end of the grace period", "nfs/client4/file.go", "nfs4.Refused(err, nfs42ext.StatusNoGrace) || ", "", client4Tests},
-	{"a file that the server did not know before its restart stays closed", "nfs/client4/file.go", " || nfs4.Refused(err, nfs42ext.StatusReclaimBad)", "", client4Tests},
-	{"a file is not opened again after a restart", "nfs/client4/client.go", "	for _, f := range files {", "	for _, f := range files[:0] {", client4Tests},
+	{"a file that cannot be reclaimed stays closed", "nfs/client4/open.go", "	for _, f := range lost {", "	for _, f := range lost[:0] {", client4Tests},
+	{"files that were lost before are opened again", "nfs/client4/open.go", "	c.lost = nil\n", "", client4Tests},
+	{"a file is not opened after the end of the grace period", "nfs/client4/open.go", "nfs4.Refused(err, nfs42ext.StatusNoGrace) || ", "", client4Tests},
+	{"a file that the server did not know before its restart stays closed", "nfs/client4/open.go", " || nfs4.Refused(err, nfs42ext.StatusReclaimBad)", "", client4Tests},
+	{"a lost session is a file that cannot be reclaimed", "nfs/client4/open.go", "&& refused.Index >= 0 ", "", client4Tests},
+	{"a reclaim invites a delegation", "nfs/client4/open.go", "		ShareAccess: f.access | nfs42.OpenShareAccessWantNoDeleg, Owner", "		ShareAccess: f.access, Owner", client4Tests},
+	{"a file is not opened again after a restart", "nfs/client4/open.go", "	for _, f := range files {", "	for _, f := range files[:0] {", client4Tests},
 	{"a list of extended attributes has keys of any length", "nfs/client4/xattr.go", "		if len(k) > maxXattrName {", "		if false {", client4Tests},
 	{"a longer path than a COMPOUND loses its beginning", "nfs/client4/names.go", "at, known, list = fh.OK.Object, true, list[maxLookups:]", "at, known, list = fh.OK.Object, false, list[maxLookups:]", client4Tests},
-	{"a file opened for reading can be written", "nfs/client4/file.go", "	default:\n		f.access = nfs42.OpenShareAccessRead\n", "	default:\n		f.access = nfs42.OpenShareAccessBoth\n", client4Tests},
+	{"a file opened for reading can be written", "nfs/client4/open.go", "	default:\n		f.access = nfs42.OpenShareAccessRead\n", "	default:\n		f.access = nfs42.OpenShareAccessBoth\n", client4Tests},
+}
+
+const (
+	client4Open   = "nfs/client4/open.go"
+	client4Held   = "nfs/client4/delegation.go"
+	client4Recall = "nfs/client4/recall.go"
+)
+
+// delegationMutants are in the delegations of NFS versions 4.1 and 4.2.
+var delegationMutants = []mutant{
+	{"a delegation serves any rights", client4Held, "f.access&^d.access == 0 && ", "", client4Tests},
+	{"a delegation to read serves writers", client4Held, " && (d.write || f.access&nfs42.OpenShareAccessWrite == 0)", "", client4Tests},
+	{"an exclusive open is served by a delegation", client4Held, "	if d == nil || flag&os.O_EXCL != 0 && flag&os.O_CREATE != 0 {", "	if d == nil {", client4Tests},
+	{"a recall of another state ID is accepted", client4Recall, "	case id.Other != args.StateID.Other:\n", "	case false:\n", client4Tests},
+	{"a delegation is returned before its data are stored", client4Recall, "			_ = f.Sync()\n", "", client4Tests},
+	{"a delegation is returned with files open under it", client4Recall, "nfs42.OpenClaimTypeDelegCurFH, DelegateStateID", "nfs42.OpenClaimTypeFH, DelegateStateID", client4Tests},
+	{"the delegations have no limit", client4Held, "	if h.used.Len() <= limit {", "	if true {", client4Tests},
+	{"the last used delegation is returned first", client4Held, "h.used.Back().Value.(*delegation)\n	h.used.Remove", "h.used.Front().Value.(*delegation)\n	h.used.Remove", client4Tests},
+	{"an unwanted delegation is kept", client4Held, "	if h.c.cfg.Delegations < 0 || !complete", "	if !complete", client4Tests},
+	{"a delegation is not reclaimed", client4Open, "		args.Claim.DelegateType = d.kind()\n", "		_ = d\n", client4Tests},
+	{"a revoked delegation is not freed", client4Recall, "	if revoked(status) {", "	if false {", client4Tests},
+	{"files of a revoked delegation are not opened", client4Recall, "		_ = f.openAs(ctx, h.c.s, f.byHandle()) //", "		_ = f //", client4Tests},
+	{"Close keeps the delegations", client4Recall, "	for _, d := range h.byHandle {\n		all", "	for _, d := range h.byHandle {\n		continue\n		all", client4Tests},
+	{"an abandoned open stays open", client4Open, "		if err := <-over; err == nil {", "		if err := <-over; err != nil {", client4Tests},
+	{"an abandoned open keeps its delegation", client4Open, "given, _, _ := delegated(&ok.Delegation); given != nil {", "given, _, _ := delegated(&ok.Delegation); false && given != nil {", client4Tests},
+	{"a guarded creation is another one", client4Open, "		how.Mode = nfs42.CreateModeGuarded\n", "		how.Mode = nfs42.CreateModeUnchecked\n", client4Tests},
 }
 
 const (

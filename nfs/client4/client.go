@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
@@ -22,7 +23,7 @@ import (
 
 // Config configures Dial. A nil *Config has the default in every field.
 type Config struct {
-	// Session configures the session. Its fields Reclaim and Callbacks are the client's. If nil,
+	// Session configures the session. Its fields Reclaim and Callbacks are the Client's. If nil,
 	// the defaults are nfs4's.
 	Session *nfs4.Config
 
@@ -46,6 +47,17 @@ type Config struct {
 	// Window is the number of written bytes that a File keeps until COMMIT. If zero, the default is
 	// 64 MiB.
 	Window int
+
+	// Delegations is the largest number of delegations that the Client holds. It returns the one
+	// that was not used for the longest time for a further one. If zero, the default is 1000. If
+	// negative, it asks for none, and returns those that it gets at once: that is better for
+	// programs that open each file once.
+	Delegations int
+
+	// Guarded makes os.O_EXCL create files by GUARDED4, which sets all attributes at once. If the
+	// reply is lost with its session, the error is nfs4.ErrReplyLost, since the file may have been
+	// made. If false, it is EXCLUSIVE4_1, which the server can make twice.
+	Guarded bool
 }
 
 // overhead is the part of a message that is not the data of a READ or WRITE, in bytes.
@@ -59,10 +71,16 @@ type Client struct {
 
 	noCommit atomic.Bool // the server lacks COMMIT
 
+	held   delegations
+	ctx    context.Context // of what the Client does by itself; ends with Close
+	cancel context.CancelFunc
+	wg     sync.WaitGroup // work
+
 	mu     sync.Mutex
 	open   map[*File]struct{}
 	lost   []*File // that the last reclaim could not open
 	owners uint64  // of opens so far
+	ended  bool    // Close was called: no further work begins
 }
 
 // Dial makes a session with the server of target, HOST:/PATH, over TCP or RDMA. It returns the name
@@ -103,10 +121,14 @@ func (c *Client) dialRDMA(ctx context.Context, addr string) error {
 
 func newClient(cfg *Config) *Client {
 	c := &Client{open: map[*File]struct{}{}, device: func() error { return nil }}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	c.held.c = c
+	c.held.init()
 	if cfg != nil {
 		c.cfg = *cfg
 	}
 	c.cfg.Depth, c.cfg.MaxIO, c.cfg.Window = cmp.Or(c.cfg.Depth, 8), cmp.Or(c.cfg.MaxIO, 1<<20), cmp.Or(c.cfg.Window, 64<<20)
+	c.cfg.Delegations = cmp.Or(c.cfg.Delegations, 1000)
 	return c
 }
 
@@ -116,14 +138,48 @@ func (c *Client) session() *nfs4.Config {
 	if c.cfg.Session != nil {
 		s = *c.cfg.Session
 	}
-	s.MaxIO, s.Callbacks, s.Reclaim = max(s.MaxIO, c.cfg.MaxIO), nil, c.reclaim
+	s.MaxIO, s.Callbacks, s.Reclaim = max(s.MaxIO, c.cfg.MaxIO), callbacks{c}, c.reclaim
 	s.Reopen = c.reopen
+	report := s.Revoked
+	s.Revoked = func(flags uint32) {
+		c.work(func() { c.held.test(c.ctx) })
+		if report != nil {
+			report(flags)
+		}
+	}
 	s.Slots = max(cmp.Or(s.Slots, 64), min(c.cfg.Depth, 1024))
 	return &s
 }
 
-// Close closes the session and the connection. Files must not be used afterwards.
-func (c *Client) Close() error { return errors.Join(c.s.Close(), c.device()) }
+// work runs f on a goroutine that Close waits for, unless Close was called.
+func (c *Client) work(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended {
+		c.wg.Go(f)
+	}
+}
+
+// leaveTimeout is the longest time that Close takes to close files and to return delegations.
+const leaveTimeout = 2 * time.Second
+
+// Close closes the files at the server that are open still, without storing their data, and returns
+// all delegations. Then it closes the session and the connection. Files must not be used
+// afterwards. A server that does not answer delays it by 7 s at most.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	c.ended = true
+	files := slices.Collect(maps.Keys(c.open))
+	clear(c.open)
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(c.ctx, leaveTimeout)
+	defer cancel()
+	c.held.returnAll(ctx, files)
+	err := errors.Join(c.s.Close(), c.device())
+	c.cancel()
+	c.wg.Wait()
+	return err
+}
 
 // sizes returns the size of a READ or WRITE in bytes, and how many are in flight.
 func (c *Client) sizes() (size, depth int) {
@@ -150,34 +206,4 @@ func (c *Client) closed(f *File) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.open, f)
-}
-
-// reclaim opens all files again after the server has lost the client's state (RFC 8881 §8.4.2.1).
-// A file that the server refuses keeps its old state ID, and its calls fail.
-func (c *Client) reclaim(ctx context.Context, do nfs4.Doer) error {
-	c.mu.Lock()
-	files := slices.Collect(maps.Keys(c.open))
-	c.lost = nil
-	c.mu.Unlock()
-	for _, f := range files {
-		if err := f.reclaim(ctx, do, nfs42.OpenClaimTypePrevious); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// reopen opens the files that were not reclaimed, because the server has no grace period: the lease
-// has expired, or this client came back too late. RECLAIM_COMPLETE was made before (RFC 8881
-// §18.51.3).
-func (c *Client) reopen(ctx context.Context, do nfs4.Doer) error {
-	c.mu.Lock()
-	lost := c.lost
-	c.mu.Unlock()
-	for _, f := range lost {
-		if err := f.reclaim(ctx, do, nfs42.OpenClaimTypeFH); err != nil {
-			return err
-		}
-	}
-	return nil
 }

@@ -71,7 +71,6 @@ type call struct {
 	p       []byte
 	off     int64
 	cmp     nfs4.Compound
-	id      nfs42.StateID // in cmp
 	memory  [1][]byte
 	read    nfs42.ReadArgs
 	write   nfs42.WriteArgs
@@ -88,18 +87,17 @@ func (c *call) Do(op filedata.Op, p []byte, off int64) filedata.Result {
 // Submit implements filedata.Call.
 func (c *call) Submit(op filedata.Op, p []byte, off int64) {
 	c.op, c.p, c.off = op, p, off
-	c.id = c.f.stateID()
 	c.cmp.Reset()
 	c.cmp.PutFH(c.f.handle)
-	c.add(&c.cmp, c.id)
+	c.add(&c.cmp, c.f.stateID())
 	c.f.c.s.Submit(c.f.ctx, &c.cmp, c.answered)
 }
 
-// finish takes the end of a call that was submitted. One whose state ID was reclaimed since is made
-// again, by a goroutine.
+// finish takes the end of a call that was submitted. One whose state ID the server has refused is
+// made again, by a goroutine: the file may have another one.
 func (c *call) finish(err error) {
 	switch err = named(c.op.String(), c.f.name, err); {
-	case err != nil && stale(err) && c.f.stateID() != c.id:
+	case err != nil && stale(err):
 		go func() { c.done(c.Do(c.op, c.p, c.off)) }()
 	case c.op == filedata.Read && len(c.p) > filedata.Inline:
 		go c.end(err)

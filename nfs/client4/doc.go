@@ -18,5 +18,13 @@
 //
 // The server is not trusted: names with a slash, a loop of cookies, counts that exceed the call,
 // and attributes that the client did not ask for are errors, most of them a [*nfs4.ProtocolError].
-// The client asks for no delegation, and returns those that it gets.
+//
+// # Delegations
+//
+// The server may delegate a file to the client when it opens it. While the client holds the
+// delegation, it opens and closes the file without the server, after a LOOKUP of its name, with the
+// rights that the server has allowed before. When the server recalls the delegation, the client
+// stores the files' data, opens them at the server, and returns the delegation. It reclaims
+// delegations after a restart of the server, and replaces those that the server has revoked.
+// Nothing is cached: each READ and WRITE goes to the server. Config.Delegations bounds them.
 package client4

@@ -10,6 +10,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42/nfs42rpc"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42ext"
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -28,11 +29,21 @@ type fake struct {
 	stored   []byte                           // what survives a restart
 	cached   []byte                           // what WRITE has left
 	log      []string                         // the operations that change state
+	delegs   map[nfs42.StateID]*fakeDelegation
+	current  string // handle
+
+	give nfs42.OpenDelegationType // delegation that OPEN gives, if it is wanted
 
 	// status returns the status of an operation, in place of executing it. If nil, all succeed.
 	status func(op *nfs42.ArgOp) nfs42.Status
 	// change changes a result.
 	change func(res *nfs42.ResOp)
+}
+
+// fakeDelegation is a delegation that fake has given.
+type fakeDelegation struct {
+	handle  string
+	revoked bool
 }
 
 // restart loses all state, and the data that were not committed.
@@ -42,6 +53,7 @@ func (s *fake) restart() {
 	s.boot++
 	s.complete = false
 	s.sessions, s.opens = map[nfs42.SessionID]bool{}, map[nfs42.StateID]nfs42.OpenArgs{}
+	s.delegs = map[nfs42.StateID]*fakeDelegation{}
 	s.cached = append([]byte(nil), s.stored...)
 }
 
@@ -76,8 +88,48 @@ func (s *fake) Compound(_ *rpc.Request, args *nfs42.CompoundArgs, res *nfs42.Com
 // known sets *status unless a state ID is of an open file.
 func (s *fake) known(id nfs42.StateID, status *nfs42.Status) {
 	id.SeqID = 1
-	if _, ok := s.opens[id]; !ok && *status == nfs42.StatusOK {
+	_, open := s.opens[id]
+	given := s.delegs[id]
+	switch {
+	case *status != nfs42.StatusOK:
+	case given != nil && given.revoked:
+		*status = nfs42.StatusDelegRevoked
+	case !open && given == nil:
 		*status = nfs42.StatusBadStateid
+	}
+}
+
+// next returns a further state ID.
+func (s *fake) next() (id nfs42.StateID) {
+	s.stateID++
+	id.SeqID = 1
+	binary.BigEndian.PutUint64(id.Other[:], s.boot<<32|s.stateID)
+	return id
+}
+
+// delegate gives a delegation with an OPEN.
+func (s *fake) delegate(args *nfs42.OpenArgs, ok *nfs42.OpenResOK) {
+	kind := s.give
+	switch {
+	case args.Claim.Claim == nfs42.OpenClaimTypePrevious:
+		kind = args.Claim.DelegateType
+	case args.Claim.Claim != nfs42.OpenClaimTypeNull, args.ShareAccess&nfs42.OpenShareAccessWantDelegMask == nfs42.OpenShareAccessWantNoDeleg:
+		kind = nfs42.OpenDelegationTypeNone
+	}
+	for _, d := range s.delegs {
+		if d.handle == s.current {
+			return // one for each file
+		}
+	}
+	if kind != nfs42.OpenDelegationTypeNone {
+		id := s.next()
+		s.delegs[id] = &fakeDelegation{handle: s.current}
+		ok.Delegation.DelegationType = kind
+		if kind == nfs42.OpenDelegationTypeRead {
+			ok.Delegation.Read.StateID = id
+		} else {
+			ok.Delegation.Write = &nfs42.OpenWriteDelegation{StateID: id, SpaceLimit: nfs42.SpaceLimit{LimitBy: nfs42.LimitBySize}}
+		}
 	}
 }
 
@@ -122,11 +174,16 @@ func (s *fake) execute(op *nfs42.ArgOp, status *nfs42.Status) nfs42.ResOp {
 		out.PutRootFH = &nfs42.PutRootFHRes{Status: *status}
 	case nfs42.OpPutFH:
 		out.PutFH = &nfs42.PutFHRes{Status: *status}
+		s.current = string(op.PutFH.Object)
 	case nfs42.OpGetFH:
-		out.GetFH = &nfs42.GetFHRes{Status: *status, OK: nfs42.GetFHResOK{Object: []byte("handle")}}
+		out.GetFH = &nfs42.GetFHRes{Status: *status, OK: nfs42.GetFHResOK{Object: []byte(s.current)}}
 	case nfs42.OpGetAttr:
 		out.GetAttr = &nfs42.GetAttrRes{Status: *status}
 		out.GetAttr.OK.ObjAttributes = nfs42.Fattr{AttrMask: nfs42.Bitmap{1 << nfs42.AttrLeaseTime}, AttrVals: binary.BigEndian.AppendUint32(nil, 60)}
+		if mask := op.GetAttr.AttrRequest; mask[0]&(1<<nfs42.AttrSize) != 0 {
+			a := nfs42ext.Attributes{Mask: unchanged(), Change: 7, Size: nfs42.FattrSize(len(s.cached))}
+			_ = a.Encode(&out.GetAttr.OK.ObjAttributes)
+		}
 	case nfs42.OpSetAttr:
 		s.known(op.SetAttr.StateID, status)
 		if *status == nfs42.StatusOK {
@@ -140,12 +197,46 @@ func (s *fake) execute(op *nfs42.ArgOp, status *nfs42.Status) nfs42.ResOp {
 		}
 		out.Open = &nfs42.OpenRes{Status: *status}
 		if ok {
-			s.stateID++
-			id := nfs42.StateID{SeqID: 1}
-			binary.BigEndian.PutUint64(id.Other[:], s.boot<<32|s.stateID)
-			s.opens[id] = nfs42.OpenArgs{ShareAccess: op.Open.ShareAccess, Claim: nfs42.OpenClaim{Claim: op.Open.Claim.Claim}}
+			if op.Open.Claim.Claim == nfs42.OpenClaimTypeNull {
+				s.current = "handle of " + string(op.Open.Claim.File)
+			}
+			id := s.next()
+			s.opens[id] = nfs42.OpenArgs{ShareAccess: op.Open.ShareAccess, Claim: nfs42.OpenClaim{Claim: op.Open.Claim.Claim, DelegateType: op.Open.Claim.DelegateType}}
 			s.log = append(s.log, fmt.Sprintf("open %v", op.Open.Claim.Claim))
 			out.Open.OK = &nfs42.OpenResOK{StateID: id}
+			s.delegate(op.Open, out.Open.OK)
+		}
+	case nfs42.OpLookup:
+		s.current = "handle of " + string(op.Lookup.ObjName)
+		out.Lookup = &nfs42.LookupRes{Status: *status}
+	case nfs42.OpDelegReturn:
+		s.known(op.DelegReturn.DelegStateID, status)
+		id := op.DelegReturn.DelegStateID
+		id.SeqID = 1
+		delete(s.delegs, id)
+		s.log = append(s.log, "return")
+		out.DelegReturn = nfs42.DelegReturnRes{Status: *status}
+	case nfs42.OpTestStateID:
+		out.TestStateID = &nfs42.TestStateIDRes{Status: *status}
+		for _, id := range op.TestStateID.StateIDs {
+			one := nfs42.StatusOK
+			s.known(id, &one)
+			out.TestStateID.OK.StatusCodes = append(out.TestStateID.OK.StatusCodes, one)
+		}
+	case nfs42.OpFreeStateID:
+		id := op.FreeStateID.StateID
+		id.SeqID = 1
+		delete(s.delegs, id)
+		s.log = append(s.log, "free")
+		out.FreeStateID = &nfs42.FreeStateIDRes{Status: *status}
+	case nfs42.OpRead:
+		a := op.Read
+		s.known(a.StateID, status)
+		out.Read = &nfs42.ReadRes{Status: *status}
+		if *status == nfs42.StatusOK {
+			rest := s.cached[min(int(a.Offset), len(s.cached)):]
+			out.Read.OK.Data = append([]byte(nil), rest[:min(int(a.Count), len(rest))]...)
+			out.Read.OK.EOF = len(rest) <= int(a.Count)
 		}
 	case nfs42.OpClose:
 		s.known(op.Close.OpenStateID, status)

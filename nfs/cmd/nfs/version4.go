@@ -24,6 +24,7 @@ func (p *program) dial4(ctx context.Context, target string) (remote, string, err
 	cfg := &client4.Config{
 		Session: &nfs4.Config{Minor: minors[p.vers], Cred: p.cfg.Cred},
 		Port:    p.cfg.Port, Depth: p.cfg.Depth, Window: p.cfg.Window,
+		Delegations: -1, // each file is opened once
 	}
 	if p.cfg.Transport == "rdma" {
 		cfg.Provider = p.cfg.Provider
