@@ -178,6 +178,7 @@ func Table() []Row {
 		{Package: "nfs/client", Imports: []string{"nfs/internal/filedata", "nfs/internal/provider", "gen/*", "gen/*/*", "rdmaio/...", "runtime/..."}},
 		{Package: "nfs/client4", Imports: []string{"nfs/internal/filedata", "nfs/internal/provider", "nfs/nfs4", "nfs/gen/...", "runtime/..."}},
 		{Package: "nfs/nfs4", Imports: []string{"nfs/gen/...", "rdmaio/...", "runtime/..."}},
+		{Package: "nfs/internal/version"},
 		{Package: "nfs/vfs"},
 		{Package: "nfs/vfs/vfstest", Imports: []string{"nfs/vfs"}},
 		{Package: "nfs/memfs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},

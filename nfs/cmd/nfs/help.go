@@ -3,12 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"runtime/debug"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/version"
 )
 
 // topics are the texts of help, by command or topic. The main help has no name.
@@ -106,8 +106,8 @@ Flags:
 var helpConnection = `  -transport NAME    rdma or tcp; default rdma
   -vers VERSION      version of NFS: 3, 4.1 or 4.2; default 3
   -provider NAME     verbs provider for rdma: ` + provider.Forms() + `; default iwarp, which Linux has
-  -port N            port of NFS; default: ask rpcbind, else 20049 for rdma and 2049 for tcp
-  -mountport N       port of MOUNT over TCP; default: ask rpcbind. Version 4 has no MOUNT, and asks for no port
+  -port N            port of NFS; default: 20049 for rdma and 2049 for tcp. For version 3 rpcbind is asked before
+  -mountport N       port of MOUNT over TCP; default: ask rpcbind. Version 4 has no MOUNT, and does not ask rpcbind
   -uid N             user number; default: the user of the process
   -gid N             group number; default: the group of the process
   -depth N           READ or WRITE calls in flight; default 8
@@ -182,17 +182,8 @@ func usageOf(command string) string {
 	return form
 }
 
-// printVersion prints the version of the module, of Go, and the revision if it is known.
+// printVersion prints the version.
 func (p *program) printVersion() error {
-	text := "nfs, version unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		text = "nfs " + info.Main.Version + " " + info.GoVersion
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				text += " " + s.Value
-			}
-		}
-	}
-	_, err := fmt.Fprintln(p.stdout, text)
+	_, err := fmt.Fprintln(p.stdout, version.Line("nfs"))
 	return err
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,7 @@ func (m *meter) found(files int, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now.allFiles += files
-	m.now.allBytes += bytes
+	m.now.allBytes = sum(m.now.allBytes, bytes)
 }
 
 // foundAll says that all files were found.
@@ -103,8 +104,8 @@ func (m *meter) file(name string, size, there int64) {
 func (m *meter) add(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.done += int64(n)
-	m.now.copied += int64(n)
+	m.done = sum(m.done, int64(n))
+	m.now.copied = sum(m.now.copied, int64(n))
 }
 
 // finished counts a file that is done, or has failed.
@@ -112,14 +113,14 @@ func (m *meter) finished(size int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.now.files++
-	m.now.bytes += size
+	m.now.bytes = sum(m.now.bytes, size)
 	m.now.name, m.size, m.done = "", 0, 0
 }
 
 // at returns the progress at a time.
 func (m *meter) at(now time.Time) progress {
 	p := m.now
-	p.bytes += min(m.done, m.size)
+	p.bytes = sum(p.bytes, min(m.done, m.size))
 	p.took = now.Sub(m.begun)
 	return p
 }
@@ -162,13 +163,12 @@ func (p *progress) line(width int) string {
 	}
 	parts = append(parts, fmt.Sprintf("%s of %s%s", amount(p.bytes), amount(p.allBytes), plus))
 	if p.allBytes > 0 && p.complete {
-		parts = append(parts, fmt.Sprintf("%d%%", min(p.bytes, p.allBytes)*100/p.allBytes))
+		parts = append(parts, fmt.Sprintf("%d%%", int(float64(min(p.bytes, p.allBytes))/float64(p.allBytes)*100)))
 	}
 	if rate := float64(p.copied) / p.took.Seconds(); rate > 0 {
 		parts = append(parts, amount(int64(rate))+"/s")
 		if p.complete {
-			left := time.Duration(float64(max(p.allBytes-p.bytes, 0)) / rate * float64(time.Second))
-			parts = append(parts, fmt.Sprintf("%v left", left.Round(time.Second)))
+			parts = append(parts, fmt.Sprintf("%v left", p.left(rate)))
 		}
 	}
 	text := strings.Join(parts, "  ")
@@ -180,6 +180,28 @@ func (p *progress) line(width int) string {
 		text += "  " + string(name)
 	}
 	return text
+}
+
+// mostLeft is the longest time that left returns.
+const mostLeft = 9999 * time.Hour
+
+// left returns the time that remains at a rate in bytes a second, in whole seconds. Of a tree it is
+// the longer one of the times by bytes and by files: the time of a small file hardly depends on its
+// size.
+func (p *progress) left(rate float64) time.Duration {
+	seconds := float64(max(p.allBytes-p.bytes, 0)) / rate
+	if p.tree && p.files > 0 {
+		seconds = max(seconds, float64(max(p.allFiles-p.files, 0))/float64(p.files)*p.took.Seconds())
+	}
+	return time.Duration(min(seconds, mostLeft.Seconds()) * float64(time.Second)).Round(time.Second)
+}
+
+// sum returns a+b, at most math.MaxInt64. A server may send any size.
+func sum(a, b int64) int64 {
+	if b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
 }
 
 // amount returns a number of bytes with a unit.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,10 @@ func TestLineOfProgress(t *testing.T) {
 		want string
 	}{
 		{progress{name: "name", allFiles: 1, bytes: 3e6, allBytes: 6e6, copied: 2e6, complete: true, took: 2 * time.Second}, "3.0 MB of 6.0 MB  50%  1.0 MB/s  3s left  name"},
-		{progress{name: "dir/name", files: 6, allFiles: 40, bytes: 3e9, allBytes: 6e9, copied: 2e9, complete: true, tree: true, took: 20 * time.Second}, "6 of 40 files  3.0 GB of 6.0 GB  50%  100.0 MB/s  30s left  dir/name"},
+		{progress{name: "dir/name", files: 6, allFiles: 40, bytes: 3e9, allBytes: 6e9, copied: 2e9, complete: true, tree: true, took: 20 * time.Second}, "6 of 40 files  3.0 GB of 6.0 GB  50%  100.0 MB/s  1m53s left  dir/name"},
+		{progress{files: 36, allFiles: 40, bytes: 3e9, allBytes: 6e9, copied: 2e9, complete: true, tree: true, took: 20 * time.Second}, "36 of 40 files  3.0 GB of 6.0 GB  50%  100.0 MB/s  30s left"},
+		{progress{allFiles: 40, bytes: 3e9, allBytes: 6e9, copied: 2e9, complete: true, tree: true, took: 20 * time.Second}, "0 of 40 files  3.0 GB of 6.0 GB  50%  100.0 MB/s  30s left"},
+		{progress{bytes: math.MaxInt64 / 2, allBytes: math.MaxInt64, copied: 1, complete: true, took: time.Second}, "4611686.0 TB of 9223372.0 TB  50%  1 B/s  9999h0m0s left"},
 		{progress{files: 6, allFiles: 40, bytes: 999, allBytes: 1000, copied: 5, tree: true, took: time.Second}, "6 of 40+ files  999 B of 1.0 kB+  5 B/s"},
 		{progress{allFiles: 1, complete: true, took: time.Second}, "0 B of 0 B"},
 		{progress{bytes: 7, allBytes: 5, copied: 7, complete: true, took: time.Second}, "7 B of 5 B  100%  7 B/s  0s left"},
@@ -58,6 +62,24 @@ func TestMeterCountsFiles(t *testing.T) {
 	}
 	m.finished(100)
 	if p := m.at(m.begun); p.bytes != 100 || p.files != 1 || p.name != "" || p.allFiles != 2 || p.allBytes != 300 || p.complete {
+		t.Errorf("%+v", p)
+	}
+}
+
+// Sizes that a server makes up do not make a number negative.
+func TestSizesOfAHostileServer(t *testing.T) {
+	var m meter
+	m.begun = time.Now()
+	for range 3 {
+		m.found(1, math.MaxInt64)
+		m.file("a", math.MaxInt64, math.MaxInt64)
+		m.add(1 << 20)
+		if p := m.at(m.begun.Add(time.Second)); p.bytes < 0 || p.allBytes != math.MaxInt64 {
+			t.Errorf("%+v", p)
+		}
+		m.finished(math.MaxInt64)
+	}
+	if p := m.at(m.begun); p.bytes != math.MaxInt64 || p.copied != 3<<20 || p.files != 3 {
 		t.Errorf("%+v", p)
 	}
 }

@@ -71,62 +71,95 @@ func (p *program) dial(ctx context.Context, target string) (remote, string, erro
 	if err != nil {
 		return nil, "", &unreachable{err}
 	}
-	return version3{ctx, c}, name, nil
+	return &server[*client.Info, *client.File]{ctx, c, func(name string, mode *fs.FileMode, at *time.Time) error {
+		var set nfs3.SetAttr
+		if at != nil {
+			set = client.SetTimes(*at, *at)
+		}
+		if mode != nil {
+			set.Mode = client.SetMode(*mode).Mode
+		}
+		return c.SetAttr(ctx, name, set)
+	}}, name, nil
 }
 
-// version3 is a server by NFS version 3.
-type version3 struct {
+// file is an open file of a server.
+type file interface {
+	source
+	sink
+	io.ReaderAt
+	io.WriterAt
+}
+
+// files are a server's files, as the clients of all versions of NFS have them.
+type files[Info fs.FileInfo, File file] interface {
+	Stat(ctx context.Context, name string) (Info, error)
+	ReadLink(ctx context.Context, name string) (string, error)
+	ReadDir(ctx context.Context, name string) iter.Seq2[Info, error]
+	Mkdir(ctx context.Context, name string, perm fs.FileMode) error
+	Symlink(ctx context.Context, target, name string) error
+	Remove(ctx context.Context, name string) error
+	Rename(ctx context.Context, from, to string) error
+	OpenFile(ctx context.Context, name string, flag int, perm fs.FileMode) (File, error)
+	Close() error
+}
+
+// server is a server by one version of NFS. It implements remote.
+type server[Info fs.FileInfo, File file] struct {
 	ctx context.Context
-	c   *client.Client
+	c   files[Info, File]
+	// change sets the permissions and both times, unless they are nil.
+	change func(name string, mode *fs.FileMode, at *time.Time) error
 }
 
-func (r version3) stat(name string) (fs.FileInfo, error) { return info(r.c.Stat(r.ctx, name)) }
-func (r version3) readLink(name string) (string, error)  { return r.c.ReadLink(r.ctx, name) }
-func (r version3) mkdir(name string) error               { return r.c.Mkdir(r.ctx, name, 0o700) }
-func (r version3) chmod(name string, perm fs.FileMode) error {
-	return r.c.SetAttr(r.ctx, name, client.SetMode(perm))
+func (r *server[I, F]) stat(name string) (fs.FileInfo, error) {
+	return described(r.c.Stat(r.ctx, name))
 }
-func (r version3) symlink(target, name string) error { return r.c.Symlink(r.ctx, target, name) }
-func (r version3) remove(name string) error          { return r.c.Remove(r.ctx, name) }
-func (r version3) rename(from, to string) error      { return r.c.Rename(r.ctx, from, to) }
-func (r version3) Close() error                      { return r.c.Close() }
+func (r *server[I, F]) readLink(name string) (string, error) { return r.c.ReadLink(r.ctx, name) }
+func (r *server[I, F]) mkdir(name string) error              { return r.c.Mkdir(r.ctx, name, 0o700) }
+func (r *server[I, F]) symlink(target, name string) error    { return r.c.Symlink(r.ctx, target, name) }
+func (r *server[I, F]) remove(name string) error             { return r.c.Remove(r.ctx, name) }
+func (r *server[I, F]) rename(from, to string) error         { return r.c.Rename(r.ctx, from, to) }
+func (r *server[I, F]) Close() error                         { return r.c.Close() }
 
-func (r version3) open(name string) (source, error) {
-	f, err := r.c.Open(r.ctx, name)
+func (r *server[I, F]) chmod(name string, perm fs.FileMode) error { return r.change(name, &perm, nil) }
+
+func (r *server[I, F]) open(name string) (source, error) {
+	f, err := r.c.OpenFile(r.ctx, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-func (r version3) create(name string) (sink, error) {
-	f, err := r.c.OpenFile(r.ctx, name, os.O_CREATE, 0o600)
+func (r *server[I, F]) create(name string) (sink, error) {
+	f, err := r.c.OpenFile(r.ctx, name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	return f, nil
 }
 
-// info returns a description as an interface, nil with an error.
-func info(i *client.Info, err error) (fs.FileInfo, error) {
+// described returns a description as an interface, nil with an error.
+func described[I fs.FileInfo](i I, err error) (fs.FileInfo, error) {
 	if err != nil {
 		return nil, err
 	}
 	return i, nil
 }
 
-func (r version3) list(name string) iter.Seq2[fs.FileInfo, error] {
+func (r *server[I, F]) list(name string) iter.Seq2[fs.FileInfo, error] {
 	return func(yield func(fs.FileInfo, error) bool) {
 		for i, err := range r.c.ReadDir(r.ctx, name) {
-			if !yield(info(i, err)) {
+			if !yield(described(i, err)) {
 				return
 			}
 		}
 	}
 }
 
-func (r version3) readFile(name string) ([]byte, error) {
-	f, err := r.c.Open(r.ctx, name)
+func (r *server[I, F]) readFile(name string) ([]byte, error) {
+	f, err := r.c.OpenFile(r.ctx, name, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -135,11 +168,11 @@ func (r version3) readFile(name string) ([]byte, error) {
 	if err == io.EOF {
 		err = nil
 	}
-	return buf[:n], err
+	return buf[:n], errors.Join(err, f.Close())
 }
 
-func (r version3) writeFile(name string, data []byte) error {
-	f, err := r.c.Create(r.ctx, name, 0o600)
+func (r *server[I, F]) writeFile(name string, data []byte) error {
+	f, err := r.c.OpenFile(r.ctx, name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -147,15 +180,14 @@ func (r version3) writeFile(name string, data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-func (r version3) setAttr(name string, info fs.FileInfo) error {
-	attr := client.SetTimes(info.ModTime(), info.ModTime())
-	attr.Mode = client.SetMode(info.Mode().Perm()).Mode
-	return r.c.SetAttr(r.ctx, name, attr)
+func (r *server[I, F]) setAttr(name string, info fs.FileInfo) error {
+	mode, at := info.Mode().Perm(), info.ModTime()
+	return r.change(name, &mode, &at)
 }
 
-// setLinkTime sets the time of a link. RFC 1813 §3.3.2 lets a server refuse that.
-func (r version3) setLinkTime(name string, at time.Time) error {
-	err := r.c.SetAttr(r.ctx, name, client.SetTimes(at, at))
+// setLinkTime sets the time of a link, unless the server does not do that (RFC 1813 §3.3.2).
+func (r *server[I, F]) setLinkTime(name string, at time.Time) error {
+	err := r.change(name, nil, &at)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
 		return nil
 	}

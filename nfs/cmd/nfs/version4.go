@@ -3,16 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
-	"os"
 	"strconv"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/nfs/client4"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42"
+	"github.com/rpcrdma/rpcrdma/nfs/gen/nfs42ext"
 	"github.com/rpcrdma/rpcrdma/nfs/nfs4"
 )
 
@@ -35,7 +33,17 @@ func (p *program) dial4(ctx context.Context, target string) (remote, string, err
 	if err != nil {
 		return nil, "", &unreachable{fmt.Errorf("NFS version %s: %w", p.vers, err)}
 	}
-	return version4{ctx, c}, name, nil
+	return &server[*client4.Info, *client4.File]{ctx, c, func(name string, mode *fs.FileMode, at *time.Time) error {
+		var set nfs42ext.Attributes
+		if at != nil {
+			set = *client4.SetTimes(*at, *at)
+		}
+		if mode != nil {
+			bits := client4.SetMode(*mode)
+			set.Mode, set.Mask = bits.Mode, union(set.Mask, bits.Mask)
+		}
+		return c.SetAttr(ctx, name, &set)
+	}}, name, nil
 }
 
 // userNumber returns the number of an owner or group, which servers without names send (RFC 8881
@@ -48,94 +56,12 @@ func userNumber(owner []byte) uint32 {
 	return uint32(n)
 }
 
-// version4 is a server by NFS version 4.1 or 4.2.
-type version4 struct {
-	ctx context.Context
-	c   *client4.Client
-}
-
-func (r version4) stat(name string) (fs.FileInfo, error) { return info4(r.c.Stat(r.ctx, name)) }
-func (r version4) readLink(name string) (string, error)  { return r.c.ReadLink(r.ctx, name) }
-func (r version4) mkdir(name string) error               { return r.c.Mkdir(r.ctx, name, 0o700) }
-func (r version4) chmod(name string, perm fs.FileMode) error {
-	return r.c.SetAttr(r.ctx, name, client4.SetMode(perm))
-}
-func (r version4) symlink(target, name string) error { return r.c.Symlink(r.ctx, target, name) }
-func (r version4) remove(name string) error          { return r.c.Remove(r.ctx, name) }
-func (r version4) rename(from, to string) error      { return r.c.Rename(r.ctx, from, to) }
-func (r version4) Close() error                      { return r.c.Close() }
-
-func (r version4) open(name string) (source, error) {
-	f, err := r.c.Open(r.ctx, name)
-	if err != nil {
-		return nil, err
+// union returns the attributes in either mask.
+func union(a, b nfs42.Bitmap) nfs42.Bitmap {
+	out := make(nfs42.Bitmap, max(len(a), len(b)))
+	copy(out, a)
+	for i, word := range b {
+		out[i] |= word
 	}
-	return f, nil
-}
-
-func (r version4) create(name string) (sink, error) {
-	f, err := r.c.OpenFile(r.ctx, name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
-}
-
-// info4 returns a description as an interface, nil with an error.
-func info4(i *client4.Info, err error) (fs.FileInfo, error) {
-	if err != nil {
-		return nil, err
-	}
-	return i, nil
-}
-
-func (r version4) list(name string) iter.Seq2[fs.FileInfo, error] {
-	return func(yield func(fs.FileInfo, error) bool) {
-		for i, err := range r.c.ReadDir(r.ctx, name) {
-			if !yield(info4(i, err)) {
-				return
-			}
-		}
-	}
-}
-
-func (r version4) readFile(name string) ([]byte, error) {
-	f, err := r.c.Open(r.ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	buf := make([]byte, maxNote+1)
-	n, err := f.ReadAt(buf, 0)
-	if err == io.EOF {
-		err = nil
-	}
-	return buf[:n], errors.Join(err, f.Close())
-}
-
-func (r version4) writeFile(name string, data []byte) error {
-	f, err := r.c.Create(r.ctx, name, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteAt(data, 0)
-	return errors.Join(err, f.Close())
-}
-
-func (r version4) setAttr(name string, info fs.FileInfo) error {
-	attr := client4.SetTimes(info.ModTime(), info.ModTime())
-	mode := client4.SetMode(info.Mode().Perm())
-	attr.Mode, attr.Mask = mode.Mode, append(attr.Mask, make([]uint32, max(0, len(mode.Mask)-len(attr.Mask)))...)
-	for i, word := range mode.Mask {
-		attr.Mask[i] |= word
-	}
-	return r.c.SetAttr(r.ctx, name, attr)
-}
-
-// setLinkTime sets the time of a link, unless the server does not do that.
-func (r version4) setLinkTime(name string, at time.Time) error {
-	err := r.c.SetAttr(r.ctx, name, client4.SetTimes(at, at))
-	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrInvalid) {
-		return nil
-	}
-	return err
+	return out
 }

@@ -55,6 +55,7 @@ Output:
   -json              write the lines of -log as JSON
   -completion SHELL  print a completion script for bash, zsh or fish, and end:
                      source <(nfsserve -completion bash)
+  -version           print the version
 
 Exit codes:
   0    ended by ^C or SIGTERM
@@ -81,6 +82,7 @@ func (o *options) define(f *flag.FlagSet) {
 	f.DurationVar(&o.LockGrace, "grace", 45*time.Second, "")
 	f.BoolVar(&o.StrictCookies, "strict-cookies", false, "")
 	f.StringVar(&o.shell, "completion", "", "")
+	f.BoolVar(&o.version, "version", false, "")
 }
 
 // script returns the completion script of a shell.

@@ -47,6 +47,15 @@ func TestHelpDescribesEachFlag(t *testing.T) {
 	}
 }
 
+// The version is printed, without files to serve.
+func TestVersionIsPrinted(t *testing.T) {
+	for _, word := range []string{"-version", "--version", "version"} {
+		if out, errs, code := try(t, word); code != 0 || errs != "" || !strings.HasPrefix(out, "nfsserve") || strings.Count(out, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %s%s", word, code, out, errs)
+		}
+	}
+}
+
 // Wrong words are errors of usage on stderr, with the right word.
 func TestWrongWordsAreAnsweredWithTheRightOne(t *testing.T) {
 	for line, want := range map[string]string{

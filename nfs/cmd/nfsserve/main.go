@@ -25,6 +25,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
+	"github.com/rpcrdma/rpcrdma/nfs/internal/version"
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -36,7 +37,7 @@ import (
 type options struct {
 	tcp, rdma, provider, portmap string
 	files                        string // the flag -fs
-	calls, json                  bool
+	calls, json, version         bool
 	locks                        string
 	shell                        string // the flag -completion
 	nfsd.Config
@@ -59,6 +60,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		return 0
 	}
 	err := spelling.Flag(set, set.Parse(args))
+	if err == nil && o.version || len(args) == 1 && args[0] == "version" {
+		fmt.Fprintln(stdout, version.Line("nfsserve"))
+		return 0
+	}
 	if err == nil && o.shell != "" {
 		var text string
 		if text, err = script(set, o.shell); err == nil {
