@@ -72,6 +72,7 @@ func TestItemsArePutBack(t *testing.T) {
 		"with padding":   {reply(words(0, 3, 6, 1)+"n\x00\x00\x00"+words(0)+size, chunk("abcdef\x00\x00")), `0 {count: 3, data: 6 bytes, name: "n", more: 0 bytes, size: 9}`, "", 0},
 		"two":            {reply(words(0, 3, 6, 5, 6)+size, chunk("abcdef"), capture.Chunk{}, chunk("nameX"), chunk("ABCDEF")), `0 {count: 3, data: 6 bytes, name: "nameX", more: 6 bytes, size: 9}`, "", 0},
 		"not in capture": {reply(words(0, 3, 6, 1)+"n\x00\x00\x00"+words(0)+size, capture.Chunk{Length: 6}), `0 {count: 3, data: 6 bytes}`, "the capture lacks write chunk 1, 6 bytes of data: results decoded up to there", 0},
+		"after another":  {reply(words(0, 3, 4)+"abcd"+words(1)+"n\x00\x00\x00"+words(6)+size, chunk("ABCDEF")), `0 {count: 3, data: 4 bytes, name: "n", more: 6 bytes, size: 9}`, "", 0},
 		"fits no item":   {reply(words(1), chunk("abc")), `1`, "write chunk 1 of 3 bytes fits no item of the results", 0},
 		"cut results":    {reply(words(0, 3)), `0 {count: 3}`, "", 1},
 		"another error":  {reply(words(5)), `5`, "", 0},

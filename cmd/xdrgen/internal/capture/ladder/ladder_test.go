@@ -164,6 +164,13 @@ func TestCallsAreJoined(t *testing.T) {
 	if len(l.Rungs) != 4 || l.ClientOnly != 1 || l.ServerOnly != 1 {
 		t.Errorf("%d joined, %d and %d alone", len(l.Rungs), l.ClientOnly, l.ServerOnly)
 	}
+	var once ladder.Join
+	once.Client(key(1, 10))
+	once.Client(key(1, 11))
+	once.Server(key(1, 10))
+	if l := once.Ladder(); len(l.Rungs) != 1 || l.ClientOnly != 1 {
+		t.Errorf("a call of the server is joined %d times", len(l.Rungs))
+	}
 	for range ladder.MaxCalls + 5 {
 		j.Server(key(9, 9))
 	}
