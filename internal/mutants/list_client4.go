@@ -67,7 +67,7 @@ var filedataMutants = []mutant{
 	{"a short READ is not followed by the rest", filedataParts, "	return x.err == nil && !x.eof && len(x.rest) > 0\n", "	return false\n", filedataTests},
 	{"more bytes than asked for are taken", filedataParts, "	case x.op == Read && r.N > len(x.rest):\n", "	case false:\n", filedataTests},
 	{"a WRITE that is not stored counts as stored", filedataParts, "	case x.op == Stored && !r.Stored:\n", "	case false:\n", filedataTests},
-	{"a copy leaves READs in flight", filedataReads, "			x.wait(back)\n		}\n		f.put", "		}\n		f.put", filedataTests},
+	{"a copy leaves READs in flight", filedataReads, "			x.wait(back)\n		}\n		f.put", "			_ = x\n		}\n		f.put", filedataTests},
 	{"more bytes than the window are kept", filedataWrites, "	if f.size > 0 && f.size+e.n > int64(f.cfg.Window) {", "	if false {", filedataTests},
 	{"a server without COMMIT is an error", filedataWrites, "		if unsupported(err) {", "		if false {", filedataTests},
 	{"a READ that the server refuses for now fails", "nfs/client/data.go", "refused(err, nfs3.StatusJukebox) {", "false {", []string{"nfs/client"}},
