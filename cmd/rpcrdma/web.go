@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -50,13 +51,32 @@ func (f *webFlags) open(ctx context.Context, env environment) (*web, error) {
 	mux := http.NewServeMux()
 	mux.Handle(webPath, w.Monitor)
 	mux.Handle("/{$}", http.RedirectHandler(webPath, http.StatusFound))
-	w.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	w.server = &http.Server{
+		Handler: local(host, mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+	}
 	go func() {
 		defer close(w.done)
 		_ = w.server.Serve(ln) // http.ErrServerClosed
 	}()
 	fmt.Fprintf(env.stderr, "page http://%s%s\n", ln.Addr(), webPath)
 	return w, nil
+}
+
+// local refuses requests by a name that is neither localhost nor the one that the page listens at:
+// a page from elsewhere can make a browser resolve its own name to this machine.
+func local(at string, h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if net.ParseIP(strings.Trim(host, "[]")) == nil && host != "localhost" && host != at {
+			http.Error(w, "ask for the page by an address, by localhost, or by the name in -http", http.StatusForbidden)
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // close closes the page.

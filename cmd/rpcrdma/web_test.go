@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -130,6 +131,21 @@ func TestPageAddressIsRefused(t *testing.T) {
 			if code != tt.code || !strings.Contains(stderr, "-http: ") || stdout != "" {
 				t.Errorf("%s -http %q: exit %d, %q", cmd, tt.at, code, stderr)
 			}
+		}
+	}
+}
+
+// A page from elsewhere cannot read this one by a name that it makes resolve to this machine.
+func TestPageIsRefusedByForeignNames(t *testing.T) {
+	h := local("server.example.net", http.NotFoundHandler())
+	for host, want := range map[string]int{
+		"127.0.0.1:6060": 404, "[::1]:6060": 404, "[::1]": 404, "localhost": 404, "server.example.net:1": 404,
+		"evil.example": 403, "evil.example:6060": 403, "localhost.evil.example": 403, "": 403,
+	} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		if h.ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%q: %d, want %d", host, w.Code, want)
 		}
 	}
 }

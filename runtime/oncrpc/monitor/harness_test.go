@@ -61,6 +61,7 @@ type peer struct {
 
 func (p peer) RemoteAddr() string { return p.addr }
 func (p peer) XID() uint32        { return 1 }
+func (p peer) Peer() oncrpc.Peer  { return oncrpc.Peer{Addr: "alice"} }
 
 func (p peer) Call(_ context.Context, c *oncrpc.Call) (*oncrpc.Reply, error) { return p.call(c) }
 

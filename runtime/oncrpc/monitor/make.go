@@ -8,13 +8,27 @@ import (
 )
 
 // Carrier returns a Carrier that makes Calls on c, and shows them. Pass it to a client of package
-// rpc in place of c.
-func (m *Monitor) Carrier(c oncrpc.Carrier) oncrpc.Submitter { return &carrier{c, m} }
+// rpc, or to package gss, in place of c.
+func (m *Monitor) Carrier(c oncrpc.Carrier) oncrpc.Submitter {
+	made := &carrier{c, m}
+	if p, ok := c.(peered); ok {
+		return &conversation{made, p}
+	}
+	return made
+}
 
 type carrier struct {
 	oncrpc.Carrier
 	m *Monitor
 }
+
+// conversation is a carrier on a connection, whose peer package rpc looks at after a refusal.
+type conversation struct {
+	*carrier
+	peered
+}
+
+type peered interface{ Peer() oncrpc.Peer }
 
 // Call implements oncrpc.Carrier.
 func (c *carrier) Call(ctx context.Context, of *oncrpc.Call) (*oncrpc.Reply, error) {
@@ -22,7 +36,7 @@ func (c *carrier) Call(ctx context.Context, of *oncrpc.Call) (*oncrpc.Reply, err
 		return c.Carrier.Call(ctx, of)
 	}
 	made := c.begin(of)
-	defer c.m.finish(made, "no reply") // if Call panics, or exits the goroutine
+	defer c.m.finish(made, "no reply", 0) // if Call panics, or exits the goroutine
 	reply, err := c.Carrier.Call(ctx, of)
 	c.end(made, reply, err)
 	return reply, err
@@ -62,13 +76,13 @@ func (c *carrier) begin(of *oncrpc.Call) *call {
 
 // end records how a Call ended.
 func (c *carrier) end(made *call, reply *oncrpc.Reply, err error) {
-	outcome := "no reply"
+	outcome, received := "no reply", 0
 	if err == nil {
-		made.received = len(reply.Message)
+		received = len(reply.Message)
 		for _, it := range reply.Items {
-			made.received += len(it.Data)
+			received += len(it.Data)
 		}
 		outcome = statusOf(&oncrpc.Message{Inline: reply.Message})
 	}
-	c.m.finish(made, outcome)
+	c.m.finish(made, outcome, received)
 }

@@ -2,6 +2,7 @@ package monitor_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"testing"
@@ -124,5 +125,35 @@ func TestTimesAreInTheirBuckets(t *testing.T) {
 	}
 	if got := new(monitor.Times).Quantile(0.5); got != 0 {
 		t.Errorf("of none %v", got)
+	}
+}
+
+// A server that makes up statuses does not fill the memory, and its client still sees the peer.
+func TestOutcomesAreFew(t *testing.T) {
+	m, n := monitor.New(&monitor.Config{Keep: -1}), uint32(1000)
+	refuse := func(words ...uint32) func(*oncrpc.Call) (*oncrpc.Reply, error) {
+		return func(*oncrpc.Call) (*oncrpc.Reply, error) {
+			var b []byte
+			for _, w := range append(words, n) {
+				b = binary.BigEndian.AppendUint32(b, w)
+			}
+			n++
+			return &oncrpc.Reply{Message: b}, nil
+		}
+	}
+	call := &oncrpc.Call{Message: oncrpc.Message{Inline: callOf(1, 400, 2, 1)}}
+	for _, kind := range [][]uint32{{1, 1, 1, 1}, {1, 1, 1}, {1, 1, 0, 0, 0}} { // auth_stat, reject_stat, accept_stat
+		c := m.Carrier(peer{call: refuse(kind...)})
+		for range 100 {
+			if _, err := c.Call(t.Context(), call); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if p := only(t, m); !maps.Equal(p.Outcomes, map[string]uint64{"unknown auth_stat": 100, "malformed": 200}) {
+		t.Errorf("outcomes %v", p.Outcomes)
+	}
+	if at, ok := m.Carrier(peer{}).(interface{ Peer() oncrpc.Peer }); !ok || at.Peer().Addr != "alice" {
+		t.Error("the peer of a connection is not seen")
 	}
 }

@@ -45,7 +45,8 @@ type Monitor struct {
 
 	mu       sync.Mutex
 	since    time.Time   // when the recording began
-	end      *time.Timer // of the recording
+	until    time.Time   // when it stops
+	end      *time.Timer // calls rest then
 	sources  []*named
 	progress progress
 	counts   counts
@@ -81,6 +82,7 @@ func (m *Monitor) look() {
 	if m.cfg.Keep < 0 {
 		return
 	}
+	m.until = time.Now().Add(m.cfg.Keep)
 	if m.end == nil {
 		m.end = time.AfterFunc(m.cfg.Keep, m.rest)
 	} else {
@@ -92,5 +94,12 @@ func (m *Monitor) look() {
 	}
 }
 
-// rest stops the recording. Calls that it has seen begin are counted when they are over.
-func (m *Monitor) rest() { m.on.Store(false) }
+// rest stops the recording, unless a look came at the same time. Calls that it has seen begin are
+// counted when they are over.
+func (m *Monitor) rest() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !time.Now().Before(m.until) {
+		m.on.Store(false)
+	}
+}

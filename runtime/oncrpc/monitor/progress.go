@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// call is a Call in progress that began during a recording.
+// call is a Call in progress that began during a recording. The Monitor's mu guards the fields from
+// received on.
 type call struct {
 	key
-	peer           string
-	xid            uint32
-	began          time.Time
+	peer  string
+	xid   uint32
+	began time.Time
+
 	received, sent int
 	listed         bool
 	prev, next     *call
@@ -79,9 +81,9 @@ func (m *Monitor) begin(c *call) {
 	m.progress.add(c)
 }
 
-// finish takes a Call out of those in progress, and counts it. It returns false if that was done
-// before.
-func (m *Monitor) finish(c *call, outcome string) *Procedure {
+// finish takes a Call out of those in progress, and counts it with the bytes of its second message.
+// It returns nil if that was done before.
+func (m *Monitor) finish(c *call, outcome string, bytes int) *Procedure {
 	took := time.Since(c.began)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,5 +91,10 @@ func (m *Monitor) finish(c *call, outcome string) *Procedure {
 		return nil
 	}
 	m.progress.remove(c)
+	if c.made {
+		c.received = bytes
+	} else {
+		c.sent = bytes
+	}
 	return m.ended(c, outcome, took)
 }

@@ -58,8 +58,8 @@ func (h *handler) record(r *oncrpc.Request) {
 	}
 	returned := false
 	defer func() {
-		if !returned { // a panic: the carrier drops the Request
-			h.m.finish(&o.call, "panic")
+		if !returned { // the carrier drops the Request, unless it was answered
+			h.m.finish(&o.call, "panic", 0)
 		}
 	}()
 	h.next.ServeRPC(r)
@@ -81,8 +81,7 @@ type authenticated struct {
 
 // Reply implements oncrpc.Responder.
 func (o *observed) Reply(msg oncrpc.Message, done func(error)) {
-	o.call.sent = msg.Size(nil)
-	p := o.m.finish(&o.call, statusOf(&msg))
+	p := o.m.finish(&o.call, statusOf(&msg), msg.Size(nil))
 	if p == nil { // answered before
 		o.Responder.Reply(msg, done)
 		return
@@ -103,11 +102,11 @@ func (o *observed) Reply(msg oncrpc.Message, done func(error)) {
 
 // Drop implements oncrpc.Responder.
 func (o *observed) Drop(done func(error)) {
-	o.m.finish(&o.call, "dropped")
+	o.m.finish(&o.call, "dropped", 0)
 	o.Responder.Drop(done)
 }
 
-// statusOf returns the status of a reply (RFC 5531 §9).
+// statusOf returns the status of a reply (RFC 5531 §9). There are few: a peer chooses the number.
 func statusOf(m *oncrpc.Message) string {
 	var h oncrpc.Header
 	if err := h.DecodeXDR(xdr.NewDecoder(m.Inline, nil)); err != nil {
@@ -119,6 +118,8 @@ func statusOf(m *oncrpc.Message) string {
 		return oncrpc.Success.String()
 	case refused.Reply == oncrpc.Accepted:
 		return refused.Accept.String()
+	case refused.Reject == oncrpc.AuthError && !refused.Auth.Valid():
+		return "unknown auth_stat"
 	case refused.Reject == oncrpc.AuthError:
 		return refused.Auth.String()
 	}

@@ -3,6 +3,7 @@ package monitor_test
 import (
 	"errors"
 	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -38,6 +39,54 @@ func TestRecordingLastsWhileSomebodyLooks(t *testing.T) {
 		time.Sleep(monitor.DefaultKeep)
 	})
 }
+
+// A look at the moment at which the recording stops prolongs it.
+func TestLookAtTheEndOfARecording(t *testing.T) {
+	for range 50 {
+		synctest.Test(t, func(t *testing.T) {
+			m := monitor.New(nil)
+			m.Look(monitor.Query{})
+			time.Sleep(monitor.DefaultKeep)
+			m.Look(monitor.Query{})
+			synctest.Wait()
+			serve(m, &responder{}, callOf(7, 400, 2, 1), func(r *oncrpc.Request) { r.Reply(replyOf(7, oncrpc.Success), nil) })
+			if p := only(t, m); p.Times.Count != 1 {
+				t.Errorf("%+v", p)
+			}
+			time.Sleep(2 * monitor.DefaultKeep)
+		})
+	}
+}
+
+// Two answers at once, and one after a panic, are counted once. The race detector looks on.
+func TestAnswersAtOnce(t *testing.T) {
+	m := monitor.New(&monitor.Config{Keep: -1})
+	var wg sync.WaitGroup
+	for range 100 {
+		serve(m, &idleResponder{}, callOf(7, 400, 2, 1), func(r *oncrpc.Request) {
+			for range 2 {
+				wg.Go(func() { r.Reply(replyOf(7, oncrpc.Success), nil) })
+			}
+		})
+		func() {
+			defer func() { _ = recover() }()
+			serve(m, &idleResponder{}, callOf(7, 400, 2, 1), func(r *oncrpc.Request) {
+				wg.Go(func() { r.Reply(replyOf(7, oncrpc.Success), nil) })
+				panic("planned")
+			})
+		}()
+	}
+	wg.Wait()
+	if p := only(t, m); p.Times.Count != 200 || p.Outcomes["SUCCESS"] < 100 {
+		t.Errorf("%+v", p.Outcomes)
+	}
+}
+
+// idleResponder takes answers from any number of goroutines.
+type idleResponder struct{ oncrpc.Responder }
+
+func (*idleResponder) Conn() oncrpc.Conn                 { return peer{} }
+func (*idleResponder) Reply(oncrpc.Message, func(error)) {}
 
 // With a negative Keep all Calls are recorded.
 func TestRecordingWithoutAnEnd(t *testing.T) {

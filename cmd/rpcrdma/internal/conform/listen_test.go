@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform"
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform/program"
 	"github.com/rpcrdma/rpcrdma/cmd/rpcrdma/internal/conform/program/programrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
@@ -132,5 +133,103 @@ func TestSilentClientEndsTheRun(t *testing.T) {
 	defer cancel()
 	if err := l.Run(ctx, func(r *conform.Result) { t.Errorf("%+v", r) }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
+	}
+}
+
+// A client may have a connection for each call, and begin with the same XID on each. One that sends
+// a NEXT or a REPORT once more gets the same answer.
+func TestClientsMayUseAnXIDAgain(t *testing.T) {
+	names := []string{"reply/good", "reply/twice"}
+	l, err := conform.Listen(t.Context(), conform.TCP, nil, "127.0.0.1:0", 20*time.Second, only(t, names...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := func(of func(*programrpc.ClientVersion1Client) error) {
+		c, err := tcp.Dial(t.Context(), l.Addr(), &tcp.Config{Logger: quiet})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = c.Close() }()
+		if err := of(programrpc.NewClientVersion1Client(sameXID{c}, nil)); err != nil {
+			t.Error(err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for want := range uint32(3) {
+			for range 2 { // the second one is the same call once more
+				call(func(c *programrpc.ClientVersion1Client) error {
+					next, err := c.Next(t.Context())
+					if err == nil && next.Number != (want+1)%3 {
+						t.Errorf("case %d, want %d", next.Number, (want+1)%3)
+					}
+					return err
+				})
+			}
+			if want == 2 {
+				return
+			}
+			n := want + 1
+			call(func(c *programrpc.ClientVersion1Client) error { _, err := c.Try(t.Context(), n); return err })
+			for range 2 {
+				call(func(c *programrpc.ClientVersion1Client) error {
+					return c.Report(t.Context(), &program.Report{Number: n, Came: program.CameResult, First: n})
+				})
+			}
+		}
+	}()
+	var got []*conform.Result
+	err = l.Run(t.Context(), func(r *conform.Result) { got = append(got, r) })
+	<-done
+	if err != nil || len(got) != 2 || !got[0].Passed || !got[1].Passed {
+		t.Errorf("%v, %+v", err, got)
+	}
+}
+
+// sameXID is a connection all of whose calls have the XID 1.
+type sameXID struct{ oncrpc.Carrier }
+
+func (sameXID) XID() uint32 { return 1 }
+
+// A client that calls TRY without end gets no more answers of the case.
+func TestTriesAreLimited(t *testing.T) {
+	l, err := conform.Listen(t.Context(), conform.TCP, nil, "127.0.0.1:0", 20*time.Second, only(t, "reply/good"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c, err := tcp.Dial(t.Context(), l.Addr(), &tcp.Config{Logger: quiet})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer func() { _ = c.Close() }()
+		calls := programrpc.NewClientVersion1Client(c, nil)
+		if _, err := calls.Next(t.Context()); err != nil {
+			t.Error(err)
+		}
+		answers := 0
+		for range 150 {
+			if _, err := calls.Try(t.Context(), 1); err == nil {
+				answers++
+			}
+		}
+		if answers != 100 {
+			t.Errorf("%d answers, want 100", answers)
+		}
+		if err := calls.Report(t.Context(), &program.Report{Number: 1, Came: program.CameResult, First: 1}); err != nil {
+			t.Error(err)
+		}
+		_, _ = calls.Next(t.Context()) // the end
+	}()
+	var got []*conform.Result
+	err = l.Run(t.Context(), func(r *conform.Result) { got = append(got, r) })
+	<-done
+	if err != nil || len(got) != 1 || !got[0].Passed {
+		t.Errorf("%v, %+v", err, got)
 	}
 }

@@ -27,11 +27,27 @@ type session struct {
 	open     bool   // it has no report yet
 	tries    int    // calls for it
 	last     time.Time
-	repeated map[uint32][]byte // by XID, the replies to the calls since the last NEXT
+	next     answered // of NEXT, for the case in progress
+	reported answered // of REPORT, for the last case that has one
+}
+
+// answered is the answer to a call, for the client that sends it once more. A client may begin with
+// the same XID on each connection, so the XID alone does not say so.
+type answered struct {
+	xid    uint32
+	answer []byte // nil: no call
+}
+
+// again returns the answer if this is the same call.
+func (a *answered) again(c *incoming) []act {
+	if a.answer == nil || a.xid != c.xid {
+		return nil
+	}
+	return []act{{send: a.answer}}
 }
 
 func newSession(cases []Reply) *session {
-	return &session{cases: cases, results: make(chan *Result, len(cases)), done: make(chan struct{}), repeated: map[uint32][]byte{}}
+	return &session{cases: cases, results: make(chan *Result, len(cases)), done: make(chan struct{})}
 }
 
 // answer returns the answer to a message. before is the XID of the call before it.
@@ -47,25 +63,27 @@ func (s *session) answer(b []byte, before uint32) []act {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = time.Now()
-	if known := s.repeated[c.xid]; known != nil && c.proc != program.ClientVersion1Try {
-		return []act{{send: known}} // the client sends it once more
-	}
 	switch c.proc {
 	case program.ClientVersion1Try:
 		return s.try(c)
 	case program.ClientVersion1Next:
-		clear(s.repeated)
-		s.repeated[c.xid] = s.next(c)
+		if known := s.next.again(c); known != nil && s.open && s.tries == 0 {
+			return known
+		}
+		s.next = answered{c.xid, s.begin(c)}
+		return []act{{send: s.next.answer}}
 	case program.ClientVersion1Report:
-		s.repeated[c.xid] = s.report(c)
-	default:
-		return []act{{send: c.accepted(0)}}
+		if known := s.reported.again(c); known != nil && !s.open {
+			return known
+		}
+		s.reported = answered{c.xid, s.report(c)}
+		return []act{{send: s.reported.answer}}
 	}
-	return []act{{send: s.repeated[c.xid]}}
+	return []act{{send: c.accepted(0)}}
 }
 
-// next begins the next case, and returns its number and name.
-func (s *session) next(c *incoming) []byte {
+// begin begins the next case, and returns its number and name.
+func (s *session) begin(c *incoming) []byte {
 	s.finish(noReport)
 	if int(s.number) == len(s.cases) {
 		select {

@@ -115,8 +115,12 @@ func (q *queuePair) Close() error {
 	return nil
 }
 
-// Removed implements soft.Owner.
-func (q *queuePair) Removed() { q.disconnect(verbs.ErrDeviceRemoved, ReasonGoodbye) }
+// Removed implements soft.Owner. Notifications do not run on the goroutine that removes the device
+// (verbs.DeviceAttributes.ReaderNotifies).
+func (q *queuePair) Removed() {
+	q.dev.goroutines.Go(func() { q.disconnect(verbs.ErrDeviceRemoved, ReasonGoodbye) })
+	<-q.ended
+}
 
 // Interrupt implements soft.Owner.
 func (q *queuePair) Interrupt() {
