@@ -34,7 +34,7 @@ var delegationMutants = []mutant{
 	{"a delegation serves any rights", client4Held, "f.access&^d.access == 0 && ", "", client4Tests},
 	{"a delegation to read serves writers", client4Held, " && (d.write || f.access&nfs42.OpenShareAccessWrite == 0)", "", client4Tests},
 	{"an exclusive open is served by a delegation", client4Held, "	if d == nil || flag&os.O_EXCL != 0 && flag&os.O_CREATE != 0 {", "	if d == nil {", client4Tests},
-	{"a recall of another state ID is accepted", client4Recall, "	case id.Other != args.StateID.Other:\n", "	case false:\n", client4Tests},
+	{"a recall of another state ID is accepted", client4Recall, "	case id.Other != args.StateID.Other:\n", "	case id.Other != args.StateID.Other && false:\n", client4Tests},
 	{"a delegation is returned before its data are stored", client4Recall, "			_ = f.Sync()\n", "", client4Tests},
 	{"a delegation is returned with files open under it", client4Recall, "nfs42.OpenClaimTypeDelegCurFH, DelegateStateID", "nfs42.OpenClaimTypeFH, DelegateStateID", client4Tests},
 	{"the delegations have no limit", client4Held, "	if h.used.Len() <= limit {", "	if true {", client4Tests},

@@ -8,7 +8,7 @@ var (
 // nfsMutants are in the NFS server of the examples.
 var nfsMutants = []mutant{
 	// Rights of callers.
-	{"group 0 of callers is not mapped", "nfs/nfsd/access.go", "\t\tif gid == 0 && !u.allowRoot {", "\t\tif false {", nfsdTests},
+	{"group 0 of callers is not mapped", "nfs/nfsd/access.go", "\t\tif gid == 0 && !u.allowRoot {", "\t\tif gid == 0 && u.allowRoot && false {", nfsdTests},
 	{"root is not mapped", "nfs/nfsd/access.go", "c.uid == noID || c.uid == 0 && !u.allowRoot", "c.uid == noID", nfsdTests},
 	{"root that is mapped has root's rights", "nfs/nfsd/access.go", "root: user.UID == 0 && u.allowRoot}", "root: user.UID == 0}", nfsdTests},
 	{"root that is mapped loses its groups", "nfs/nfsd/access.go", "\t\tc.uid = u.anonUID", "\t\tc.uid, c.gid = u.anonUID, 0", nfsdTests},
