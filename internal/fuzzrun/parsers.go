@@ -83,6 +83,7 @@ var notParsers = map[string]string{
 	"cmd/rpcrdma":                               "FuzzDescribe and FuzzArguments; it decodes by cmd/internal/dynamic and rdmaio",
 	"cmd/xdrgen/internal/capture/decode":        "by cmd/internal/dynamic",
 	"cmd/xdrgen":                                "FuzzMessage; a user's files",
+	"runtime/oncrpc/monitor":                    "by package oncrpc, after the carrier has",
 	"examples/readwrite":                        "one call, by package rpc",
 	"nfs/cmd/nfsserve":                          "by package rpc and nfsd",
 	"nfs/localfs":                               "IDs of 16 bytes, whose MAC nfsd has checked, and the server's own table",

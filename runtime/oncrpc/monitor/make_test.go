@@ -142,7 +142,8 @@ func TestOutcomesAreFew(t *testing.T) {
 		}
 	}
 	call := &oncrpc.Call{Message: oncrpc.Message{Inline: callOf(1, 400, 2, 1)}}
-	for _, kind := range [][]uint32{{1, 1, 1, 1}, {1, 1, 1}, {1, 1, 0, 0, 0}} { // auth_stat, reject_stat, accept_stat
+	// The number is an auth_stat, a reject_stat or an accept_stat.
+	for _, kind := range [][]uint32{{1, 1, 1, 1}, {1, 1, 1}, {1, 1, 0, 0, 0}} {
 		c := m.Carrier(peer{call: refuse(kind...)})
 		for range 100 {
 			if _, err := c.Call(t.Context(), call); err != nil {
