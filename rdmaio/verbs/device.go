@@ -71,8 +71,8 @@ type DeviceAttributes struct {
 
 	// ReaderNotifies reports that each connection has goroutines that receive and send, and that
 	// notifications of a queue pair's completions run there, on a goroutine that posts to the same
-	// queue pair or disconnects it, or in Progresser.Progress. Code of an upper layer that runs in a
-	// notification then delays this connection only. If false, a notification may run on a
+	// queue pair or disconnects it, or in Progresser.Progress. Code of an upper layer that runs in
+	// a notification then delays this connection only. If false, a notification may run on a
 	// goroutine that serves, or posts to, another connection.
 	ReaderNotifies bool
 
