@@ -281,7 +281,7 @@ func (s *Server) writeDelegations(ctx context.Context, h *holder, dir nfs42.Hand
 	if err != nil {
 		return "", err
 	}
-	// Linux 6.12 waits 20 ms for the answer, and recalls after that.
+	// Linux 6.12 waits a short time for the answer, and recalls after that.
 	if h.asked() == 0 || strings.TrimSpace(size) != fmt.Sprint(claimedSize) && h.recalled() == before {
 		return "", fmt.Errorf("another client sees %s bytes, expected the %d of an answer to CB_GETATTR, or a recall", strings.TrimSpace(size), claimedSize)
 	}
