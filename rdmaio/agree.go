@@ -48,9 +48,9 @@ func (c *Conn) SetTerms(t Terms) error {
 	return nil
 }
 
-// applyTerms makes the connection and the engine use t.
+// applyTerms makes the connection and the engine use t, the terms of version 1.
 func (c *Conn) applyTerms(t header.Terms) {
-	c.agree(&t, nil)
+	c.agreed.apply(t)
 	c.driver.Post(engine.Event{Kind: engine.EventTerms, Control: &engine.Control{Terms: &t}})
 }
 

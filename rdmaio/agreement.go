@@ -61,6 +61,20 @@ func (a *agreement) take(t *header.Terms, v protocol.Version) (first bool) {
 	return first
 }
 
+// apply takes terms of version 1, unless another one is preferred or known: the engine has the terms
+// then, and the first message of the peer may have brought them while the connection is set up.
+func (a *agreement) apply(t header.Terms) {
+	for {
+		before := a.Load()
+		if before.version.Properties() != nil {
+			return
+		}
+		if a.CompareAndSwap(before, &agreed{Terms: t, version: before.version, known: before.known}) {
+			return
+		}
+	}
+}
+
 // await blocks until the version is known, or until the caller's context or the connection's (conn)
 // is done.
 func (a *agreement) await(ctx, conn context.Context) error {

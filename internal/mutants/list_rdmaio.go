@@ -204,6 +204,8 @@ var rdmaioMutants = []mutant{
 	{"a connection drains twice", "rdmaio/internal/driver/requests.go", "		q.posted = true\n", "", driverTests},
 	{"a connection is idle during a step", "rdmaio/internal/driver/requests.go", "	idle = !running && q.busy == 0\n", "	idle = q.busy == 0\n", driverTests},
 
+	{"the setup of a connection takes the terms of version 2 away", "rdmaio/agreement.go", "		if before.version.Properties() != nil {\n			return\n		}\n", "", []string{"rdmaio"}},
+
 	// Memory of Calls, and of those that were cancelled.
 	{"only one Call that waits for memory is let go", "rdmaio/answerer.go", "		a.grant(q, n)\n", "		a.grant(q, n)\n		return\n", ioTests},
 	{"memory of Calls is taken at once", "rdmaio/assembly.go", "	return int(min(int64(q.AssemblySize), int64(q.AssemblyFilled)+more))\n", "	return q.AssemblySize + int(min(more, 0))*0\n", ioTests},
