@@ -14,8 +14,9 @@
 //	rdma        RPC-over-RDMA headers: chunks are put back into the message
 //	matcher     Calls and their replies, by XID and connection
 //
-// Nothing in a capture is trusted. The memory of each connection is counted. When Limits are
-// exceeded, the connection without packets for the longest time is forgotten, after its calls were
-// reported. Bytes that were placed in memory are used for one message: no header makes a capture
-// larger than it is.
+// Nothing in a capture is trusted. The memory of each connection is counted, with the structures
+// around the bytes: lists of chunks, places of segments and data. When Limits are exceeded, the
+// connection without packets for the longest time is forgotten, after its calls were reported.
+// Bytes that were placed in memory are used for one message: no header makes a capture larger than
+// it is.
 package capture

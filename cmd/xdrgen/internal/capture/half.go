@@ -30,11 +30,12 @@ type half struct {
 
 func (h *half) other() *half { return &h.conn.halves[1-h.index] }
 
-// size returns the bytes that are kept for the half.
+// size returns the memory that is kept for the half, in bytes.
 func (h *half) size() int {
-	n := h.stream.Held() + len(h.buf) + len(h.record.message) + len(h.message) + h.memory.bytes + h.calls.bytes
+	n := h.stream.Held() + cap(h.buf) + cap(h.record.message) + cap(h.message) + h.memory.size() + h.calls.size()
+	n += cap(h.reads) * readSize
 	if h.part != nil {
-		n += len(h.part.payload)
+		n += h.part.size()
 	}
 	return n
 }

@@ -32,6 +32,22 @@ type rdmaHeader struct {
 	size         int // bytes of the header
 }
 
+// What the elements of lists take, in bytes on 64-bit machines.
+const (
+	readSegmentSize = 24
+	writeChunkSize  = 24 // without its segments
+	segmentSize     = 16
+)
+
+// memory returns what the chunk lists take, in bytes.
+func (h *rdmaHeader) memory() int {
+	n := cap(h.reads)*readSegmentSize + cap(h.writes)*writeChunkSize + cap(h.reply)*segmentSize
+	for _, w := range h.writes {
+		n += cap(w) * segmentSize
+	}
+	return n
+}
+
 type headerKind uint8
 
 const (

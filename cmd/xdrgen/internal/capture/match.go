@@ -13,7 +13,17 @@ type calls struct {
 	first *waiting // the oldest
 	last  *waiting
 	bytes int
+	most  int // entries that byXID has had: a map keeps the room of those removed
 }
+
+const (
+	callSize = 512 // memory of a Call without its message
+	xidSize  = 24  // memory of an entry in byXID
+	fewCalls = 64  // entries whose room an empty map may keep
+)
+
+// size returns what the calls take, in bytes.
+func (l *calls) size() int { return l.bytes + l.most*xidSize }
 
 // waiting is an element of a list.
 type waiting struct {
@@ -21,8 +31,14 @@ type waiting struct {
 	prev, next *waiting
 }
 
-// cost is the cost of a Call in bytes.
-func cost(c *Call) int { return 512 + len(c.Message) }
+// cost returns what a Call takes that waits for its reply, in bytes.
+func cost(c *Call) int {
+	n := callSize + cap(c.Message)
+	if c.header != nil {
+		n += c.header.memory()
+	}
+	return n
+}
 
 func (l *calls) add(c *Call) {
 	if l.byXID == nil {
@@ -36,6 +52,7 @@ func (l *calls) add(c *Call) {
 	}
 	l.last, l.byXID[c.XID] = w, w
 	l.bytes += cost(c)
+	l.most = max(l.most, len(l.byXID))
 }
 
 // remove removes and returns the Call with an XID, or returns nil.
@@ -44,7 +61,9 @@ func (l *calls) remove(xid uint32) *Call {
 	if w == nil {
 		return nil
 	}
-	delete(l.byXID, xid)
+	if delete(l.byXID, xid); len(l.byXID) == 0 && l.most > fewCalls {
+		l.byXID, l.most = nil, 0
+	}
 	if w.prev == nil {
 		l.first = w.next
 	} else {
@@ -92,6 +111,9 @@ func (c *conn) rpc(h *half, s Span, b []byte) {
 
 // call takes a Call. Its header is nil without RDMA.
 func (c *conn) call(h *half, s Span, b []byte, head *rdmaHeader) {
+	if head != nil {
+		head.writes, head.reply = nil, nil // the reply has them again
+	}
 	n := &Call{Connection: c.named(h.index), Reverse: c.reverse(h.index), Sent: s, Whole: s.Last, header: head}
 	if head != nil && head.kind == external {
 		n.XID, n.HasCall, n.Message = head.xid, true, b
@@ -100,8 +122,10 @@ func (c *conn) call(h *half, s Span, b []byte, head *rdmaHeader) {
 	}
 	if old := h.calls.byXID[n.XID]; old != nil {
 		if bytes.Equal(old.call.Message, b) {
+			h.calls.bytes -= cost(old.call)
 			old.call.Copies++ // sent again
 			old.call.header = head
+			h.calls.bytes += cost(old.call)
 			return
 		}
 		c.emit(h, h.calls.remove(n.XID))

@@ -13,7 +13,18 @@ type memory struct {
 	regions map[uint32]*region
 	order   []uint32 // keys of regions, the one placed first at the start
 	bytes   int
+	places  int // room for extents, of all regions
+	most    int // entries that regions has had: a map keeps the room of those removed
 }
+
+// What the structures around the data take, in bytes on 64-bit machines.
+const (
+	extentSize = 48 + 8 // and the least that its data are rounded up to
+	regionSize = 96     // with its entries in map and list
+)
+
+// size returns what the data and their extents take, in bytes.
+func (m *memory) size() int { return m.bytes + m.places*extentSize + m.most*regionSize }
 
 // region is the memory of a key: extents sorted by offset, without overlap.
 type region struct {
@@ -25,6 +36,7 @@ type extent struct {
 	at   uint64
 	data []byte
 	time int64
+	room int // bytes of the array that data is in
 }
 
 func (e *extent) end() uint64 { return e.at + uint64(len(e.data)) }
@@ -45,6 +57,7 @@ func (m *memory) put(key uint32, at uint64, data []byte, time int64) {
 		r = &region{}
 		m.regions[key] = r
 		m.order = append(m.order, key)
+		m.most = max(m.most, len(m.order))
 	}
 	m.cut(r, at, at+uint64(len(data)))
 	i, _ := slices.BinarySearchFunc(r.extents, at, func(e extent, at uint64) int {
@@ -56,14 +69,23 @@ func (m *memory) put(key uint32, at uint64, data []byte, time int64) {
 	m.bytes += len(data)
 	if i > 0 && r.extents[i-1].end() == at && len(r.extents[i-1].data) < 1<<20 {
 		e := &r.extents[i-1]
-		e.data, e.time = append(e.data, data...), time
+		before := cap(e.data)
+		if e.data, e.time = append(e.data, data...), time; cap(e.data) != before {
+			e.room = cap(e.data)
+		}
 		return
 	}
 	if len(r.extents) == maxExtents {
 		m.bytes -= len(data)
 		return
 	}
-	r.extents = slices.Insert(r.extents, i, extent{at, slices.Clone(data), time})
+	m.set(r, slices.Insert(r.extents, i, extent{at, slices.Clone(data), time, len(data)}))
+}
+
+// set replaces the extents of a region.
+func (m *memory) set(r *region, extents []extent) {
+	m.places += cap(extents) - cap(r.extents)
+	r.extents = extents
 }
 
 // cut removes the bytes from a to b.
@@ -78,27 +100,28 @@ func (m *memory) cut(r *region, a, b uint64) {
 		e := r.extents[i]
 		var left []extent
 		if e.at < a {
-			n := a - e.at
-			left = append(left, extent{e.at, shrink(e.data[:n:n], len(e.data)), e.time})
+			left = append(left, e.part(e.at, a))
 		}
 		if e.end() > b {
-			left = append(left, extent{b, shrink(e.data[b-e.at:], len(e.data)), e.time})
+			left = append(left, e.part(b, e.end()))
 		}
 		m.bytes -= len(e.data)
 		for _, l := range left {
 			m.bytes += len(l.data)
 		}
-		r.extents = slices.Replace(r.extents, i, i+1, left...)
+		m.set(r, slices.Replace(r.extents, i, i+1, left...))
 		i += len(left)
 	}
 }
 
-// shrink returns a part of size bytes, copied if the rest is larger, so that the rest is freed.
-func shrink(part []byte, size int) []byte {
-	if len(part) < size/2 {
-		return slices.Clone(part)
+// part returns the part of an extent from a to b. It is copied if it is less than half of the array
+// that it is in, so that the array is freed.
+func (e *extent) part(a, b uint64) extent {
+	data, room := e.data[a-e.at:b-e.at:b-e.at], e.room
+	if len(data) < room/2 {
+		data, room = slices.Clone(data), len(data)
 	}
-	return part
+	return extent{a, data, e.time, room}
 }
 
 // take removes n bytes and returns them, with the time of the last one. If a part of
@@ -139,9 +162,11 @@ func (m *memory) take(key uint32, at, n uint64) (data []byte, time int64, ok boo
 
 // drop forgets a region.
 func (m *memory) drop(key uint32) {
-	for _, e := range m.regions[key].extents {
+	r := m.regions[key]
+	for _, e := range r.extents {
 		m.bytes -= len(e.data)
 	}
+	m.set(r, nil)
 	delete(m.regions, key)
 	if i := slices.Index(m.order, key); i >= 0 {
 		m.order = slices.Delete(m.order, i, i+1)

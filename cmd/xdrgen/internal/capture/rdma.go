@@ -15,6 +15,9 @@ type read struct {
 	at     uint64 // and offset there
 }
 
+// readSize is the memory for an outstanding RDMA Read, in bytes on 64-bit machines.
+const readSize = 32
+
 // send takes a part of a Send.
 func (h *half) send(at int64, offset uint32, data []byte, last bool) {
 	if offset == 0 {
@@ -77,7 +80,7 @@ func (h *half) rdma(s Span, b []byte) {
 	case failed:
 		h.conn.refused(h, s, head)
 	case inline, external:
-		h.joined(s, head, b[head.size:])
+		h.joined(s, head, append([]byte(nil), b[head.size:]...)) // without the room of the header
 	}
 }
 
@@ -90,7 +93,8 @@ func (h *half) joined(s Span, head *rdmaHeader, payload []byte) {
 		if head.hasReply {
 			p.header.reply, p.header.hasReply = head.reply, true
 		}
-		if s.First = p.first; len(p.payload) > h.conn.reader.limits.Message {
+		p.lists += head.memory()
+		if s.First = p.first; len(p.payload)+p.lists > h.conn.reader.limits.Message {
 			h.part = nil
 			h.conn.note(s.Last, "a continued message longer than the limit")
 			return
@@ -100,7 +104,7 @@ func (h *half) joined(s Span, head *rdmaHeader, payload []byte) {
 		}
 		head, payload = p.header, p.payload
 	} else if head.more {
-		h.part = &parted{header: head, payload: append([]byte(nil), payload...), first: s.First}
+		h.part = &parted{header: head, payload: payload, first: s.First, lists: head.memory()}
 		return
 	}
 	h.part = nil
@@ -112,7 +116,11 @@ type parted struct {
 	header  *rdmaHeader
 	payload []byte
 	first   int64
+	lists   int // memory for the chunk lists in all headers
 }
+
+// size returns the memory that the parts take. Lists grow by at most their own size.
+func (p *parted) size() int { return cap(p.payload) + 2*p.lists }
 
 // carried takes an RPC message over RDMA: a Call, whose chunks come later, or a reply, whose chunks
 // have come.

@@ -14,8 +14,8 @@ import (
 type Limits struct {
 	Connections int // default 65536
 	Calls       int // without a reply, for each end of a connection; default 65536
-	Bytes       int // of all connections; default 256 MiB
-	Message     int // decoded bytes of a message; default 16 MiB
+	Bytes       int // of memory for all connections; default 256 MiB
+	Message     int // decoded bytes of a message, and memory of a continued one; default 16 MiB
 }
 
 // defaults sets the fields that are zero.

@@ -45,8 +45,15 @@ type segment struct {
 // end returns the number after the segment's last byte.
 func (s *segment) end() uint32 { return s.seq + uint32(len(s.data)) + s.missing }
 
-// Held returns the number of bytes that wait for a missing segment.
-func (h *Half) Held() int { return h.bytes }
+// What a held segment takes besides its data, in bytes on 64-bit machines: its place in held, and
+// the least that its data are rounded up to.
+const (
+	placeSize = 48
+	leastData = 8
+)
+
+// Held returns the memory for segments that wait for a missing one, in bytes.
+func (h *Half) Held() int { return h.bytes + cap(h.held)*placeSize + len(h.held)*leastData }
 
 // Start begins a stream, whose SYN has the number seq. Bytes of a stream before it are lost.
 func (h *Half) Start(seq uint32) { *h = Half{next: seq + 1, started: true} }
@@ -130,6 +137,10 @@ func (h *Half) drain(to Receiver) {
 		h.take(h.held[n], to)
 		h.held[n].data = nil
 		n++
+	}
+	if n == len(h.held) {
+		h.held = nil // with its places
+		return
 	}
 	h.held = slices.Delete(h.held, 0, n)
 }
