@@ -21,7 +21,7 @@ type callPrinter struct {
 	filter  decode.Filter
 	reader  *capture.Reader // nil for messages without packets
 
-	named                            int // connections printed
+	started                          bool // the time of the first packet is printed
 	count, unanswered, faulty, notes int
 }
 
@@ -37,19 +37,21 @@ func (p *callPrinter) offset(at int64) int64 {
 
 // start prints the time of the first packet, before all else.
 func (p *callPrinter) start() {
-	if p.reader == nil || p.named > 0 || p.asJSON() || p.count+p.notes > 0 {
+	if p.reader == nil || p.started || p.asJSON() {
 		return
 	}
+	p.started = true
 	fmt.Fprintf(p.out, "# seconds since %s; replies in milliseconds\n", time.Unix(0, p.reader.First).UTC().Format("2006-01-02 15:04:05.000000000"))
 }
 
-// connection prints a connection before its first call.
+// connection prints a connection before its first call. Connections have their numbers by their
+// first messages, and are printed with their first replies: perhaps in another order.
 func (p *callPrinter) connection(c *capture.Connection) {
-	if c == nil || c.Number <= p.named {
+	if c == nil || c.Handled {
 		return
 	}
 	p.start()
-	p.named = c.Number
+	c.Handled = true
 	if p.asJSON() {
 		p.line(callConnection{V: 1, Type: "connection", Connection: c.Number, Carrier: string(c.Carrier), Client: address(c, true), Server: address(c, false)})
 		return

@@ -53,7 +53,7 @@ func (c *dumpCmd) calls(env environment) (rest environment, code int, done bool)
 	if data[0] != "-" {
 		f, err := os.Open(data[0])
 		if err != nil {
-			return env, 0, false // the caller reports it
+			return env, failed(env, err), true
 		}
 		defer func() { _ = f.Close() }()
 		file = f
@@ -62,7 +62,10 @@ func (c *dumpCmd) calls(env environment) (rest environment, code int, done bool)
 		return env, 0, false
 	}
 	in := bufio.NewReaderSize(file, 64<<10)
-	head, _ := in.Peek(64)
+	head, err := in.Peek(64)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return env, failed(env, err), true
+	}
 	if data[0] == "-" {
 		env.stdin = in
 	}

@@ -100,6 +100,31 @@ func TestDumpCalls(t *testing.T) {
 	}
 }
 
+// TestDumpNamesEachConnection prints each connection before its first line, though the second one
+// has its first reply first.
+func TestDumpNamesEachConnection(t *testing.T) {
+	const one, two, server = "10.0.0.1:700", "10.0.0.7:700", "10.0.0.2:2049"
+	call, reply := capturetest.Record(capturetest.Call(1, 99, 1, 1, "")), capturetest.Record(capturetest.Reply(1, ""))
+	file := string(capturetest.File(
+		capturetest.Packet{Time: 1, From: one, To: server, Payload: call},
+		capturetest.Packet{Time: 2, From: two, To: server, Payload: call},
+		capturetest.Packet{Time: 3, From: server, To: two, Payload: reply},
+		capturetest.Packet{Time: 4, From: server, To: one, Payload: reply}))
+	stdout, stderr, code := runWith(t, file, "dump", "-")
+	if code != exitClean || stderr != "" {
+		t.Errorf("exit code %d, %s", code, stderr)
+	}
+	if want := "#2  10.0.0.7:700 > 10.0.0.2:2049, tcp\n"; strings.Count(stdout, want) != 1 {
+		t.Errorf("found\n%s\nwant %q once", stdout, want)
+	}
+	if want := "#1  10.0.0.1:700 > 10.0.0.2:2049, tcp\n"; strings.Count(stdout, want) != 1 || strings.Count(stdout, "# seconds") != 1 {
+		t.Errorf("found\n%s\nwant %q once, and the time of the first packet", stdout, want)
+	}
+	if stdout, _, _ = runWith(t, file, "dump", "-json", "-"); strings.Count(stdout, `"type":"connection","connection":1,`) != 1 {
+		t.Errorf("found\n%s\nwant an object for connection 1", stdout)
+	}
+}
+
 // TestDumpLadder joins two captures, and refuses others.
 func TestDumpLadder(t *testing.T) {
 	t.Chdir(writeFiles(t, map[string]string{"p.x": callsUnit, "c.pcapng": string(callsCapture()), "cut.pcapng": string(callsCapture()[:1000])}))
@@ -128,7 +153,7 @@ func TestDumpLadder(t *testing.T) {
 // TestDumpMessages prints RPC messages without packets, and refuses flags for values.
 func TestDumpMessages(t *testing.T) {
 	message := capturetest.Call(1, 0x20000001, 1, 0, "")
-	dir := writeFiles(t, map[string]string{"p.x": callsUnit, "c.pcapng": string(callsCapture()), "m.bin": message, "bad.x": "struct a { b c; };"})
+	dir := writeFiles(t, map[string]string{"p.x": callsUnit, "c.pcapng": string(callsCapture()), "m.bin": message, "bad.x": "struct a { b c; };", "folder/p.x": ""})
 	t.Chdir(dir)
 	for _, c := range []struct {
 		stdin, args, out, errs string
@@ -146,6 +171,8 @@ func TestDumpMessages(t *testing.T) {
 		{"", "dump -procedure P.V.Q c.pcapng p.x", "", "-procedure P.V.Q: version P.V has no procedure Q", exitUsage},
 		{"", "dump -procedure Q c.pcapng p.x", "", "-procedure Q: expected a number, or a procedure that the files declare", exitUsage},
 		{"", "dump c.pcapng bad.x", "", "undefined-type", exitFindings},
+		{"", "dump none.pcap p.x", "", "xdrgen: open none.pcap: ", exitFailed},
+		{"", "dump folder p.x", "", "xdrgen: read folder: ", exitFailed},
 	} {
 		stdout, stderr, code := runWith(t, c.stdin, strings.Fields(c.args)...)
 		if code != c.code || !strings.Contains(stdout, c.out) || !strings.Contains(stderr, c.errs) || c.errs == "" && stderr != "" {

@@ -5,6 +5,7 @@ const captureFolder = "cmd/xdrgen/internal/capture/"
 var (
 	captureTests = []string{captureFolder + "packets", captureFolder + "tcp", "cmd/xdrgen/internal/capture", captureFolder + "decode", captureFolder + "rdmatest"}
 	ladderTests  = []string{captureFolder + "ladder"}
+	dumpTests    = []string{"cmd/xdrgen"}
 )
 
 // captureMutants are in the reader of captures and in the ladder.
@@ -30,6 +31,26 @@ var captureMutants = []mutant{
 	{"a Call is whole without its chunks", captureFolder + "match.go", "max(n.Whole, last)", "max(n.Whole, min(last, 0))", captureTests},
 	{"an item is put where any opaque is", captureFolder + "decode/decode.go", "		if v.Offset >= from && (v.Word == length || (v.Word+3)&^3 == length) {", "		if v.Offset >= from {", captureTests},
 	{"the second item is put before the first", captureFolder + "decode/decode.go", "		from = len(whole) - at\n", "", captureTests},
+	{"a Call that is sent again has its first header", captureFolder + "match.go", "			old.call.header = head\n", "", captureTests},
+	{"empty fragments are counted that are not in a row", captureFolder + "record.go", "				r.empty = 0\n", "", captureTests},
+	{"each segment copies its frame", captureFolder + "half.go", "		if len(h.buf) < n {", "		if len(h.buf) < n+1 {", captureTests},
+	{"lists of a Call take no memory", captureFolder + "match.go", "		n += c.header.memory()\n", "", captureTests},
+	{"lists of a Call that is sent again take no memory", captureFolder + "match.go", "			h.calls.bytes += cost(old.call)\n", "			h.calls.bytes += callSize + cap(old.call.Message)\n", captureTests},
+	{"a Call keeps its write chunks", captureFolder + "match.go", "		head.writes, head.reply = nil, nil // the reply has them again\n", "", captureTests},
+	{"a Call keeps its header", captureFolder + "rdma.go", "append([]byte(nil), b[head.size:]...)", "b[head.size:]", captureTests},
+	{"lists of a continued message have no limit", captureFolder + "rdma.go", "len(p.payload)+p.lists > h", "len(p.payload) > h", captureTests},
+	{"lists of a continued message take no memory", captureFolder + "rdma.go", "cap(p.payload) + 2*p.lists", "cap(p.payload)", captureTests},
+	{"a held segment has no place", captureFolder + "tcp/half.go", " + cap(h.held)*placeSize", "", captureTests},
+	{"places of held segments are kept", captureFolder + "tcp/half.go", "		h.held = nil // with its places\n", "		h.held = h.held[:0]\n", captureTests},
+	{"an extent has no place", captureFolder + "memory.go", " + m.places*extentSize", "", captureTests},
+	{"places of extents that were used are free", captureFolder + "memory.go", "	m.places += cap(extents) - cap(r.extents)\n", "	m.places += len(extents) - len(r.extents)\n", captureTests},
+	{"a byte keeps its array", captureFolder + "memory.go", "	if len(data) < room/2 {", "	if len(data) < len(e.data)/2 {", captureTests},
+	{"RDMA Reads take no memory", captureFolder + "half.go", "	n += cap(h.reads) * readSize\n", "", captureTests},
+	{"a map of calls takes no memory", captureFolder + "match.go", " + l.most*xidSize", "", captureTests},
+	{"an earlier connection is not named", "cmd/xdrgen/calltext.go", "	if c == nil || c.Handled {\n		return\n	}\n	p.start()\n	c.Handled = true\n", "	if c == nil || c.Handled || c.Number <= p.count {\n		return\n	}\n	p.start()\n	c.Handled = true\n", dumpTests},
+	{"a connection is named twice", "cmd/xdrgen/calltext.go", "	c.Handled = true\n", "", dumpTests},
+	{"a missing capture is not data", "cmd/xdrgen/dumpcalls.go", "		if err != nil {\n			return env, failed(env, err), true\n		}\n		defer", "		if err != nil {\n			return env, 0, false\n		}\n		defer", dumpTests},
+	{"a capture that cannot be read is empty", "cmd/xdrgen/dumpcalls.go", "	if err != nil && !errors.Is(err, io.EOF) {", "	if false {", dumpTests},
 	{"a reply does not bound the clocks", captureFolder + "ladder/join.go", "		least, most = max(least, low), min(most, high)\n", "		most = min(most, high)\n", ladderTests},
 	{"bounds of the clocks may cross", captureFolder + "ladder/join.go", "	if least > most {", "	if least > most+1<<40 {", ladderTests},
 	{"a call is joined twice", captureFolder + "ladder/join.go", "				used[i] = true\n", "", ladderTests},

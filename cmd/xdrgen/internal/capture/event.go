@@ -30,6 +30,7 @@ type Connection struct {
 	Number         int // from 1, in the order in which their messages were found
 	Carrier        Carrier
 	Client, Server netip.AddrPort // the end that sent the first Call, and the other end
+	Handled        bool           // false at first; for the Handler, which may set it
 }
 
 // Span is the time from the first to the last byte of a message, in nanoseconds since 1970.
