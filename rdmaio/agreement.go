@@ -61,8 +61,8 @@ func (a *agreement) take(t *header.Terms, v protocol.Version) (first bool) {
 	return first
 }
 
-// apply takes terms of version 1, unless another one is preferred or known: the engine has the terms
-// then, and the first message of the peer may have brought them while the connection is set up.
+// apply takes terms of version 1, unless another one is preferred or known: the engine then has the
+// terms, and the first message of the peer may have brought them while the connection is set up.
 func (a *agreement) apply(t header.Terms) {
 	for {
 		before := a.Load()

@@ -9,7 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/internal/v2"
 )
 
-// Terms of version 1, from the setup of a connection, replace those of version 1 alone: the first
+// Terms of version 1, from the setup of a connection, replace terms of version 1 alone: the first
 // message of a peer may have brought the terms of version 2 before.
 func TestSetupKeepsTheTermsOfVersionTwo(t *testing.T) {
 	one, two := new(v1.Version), v2.New(v2.Config{})

@@ -185,8 +185,8 @@ const recallLimit = time.Minute
 var errRecall = fmt.Errorf("delegations were not returned within %v", recallLimit)
 
 // cutRecall cuts the connections, and has the server recall delegations over the next one. It does
-// not cut them during a recall: over TLS such a recall did not succeed within a minute, for a reason
-// that was not found.
+// not cut them during a recall: over TLS such a recall did not succeed within a minute, for a
+// reason that was not found.
 func (s *Server) cutRecall(ctx context.Context, h *holder) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, recallLimit, errRecall)
 	defer cancel()
