@@ -26,16 +26,16 @@ const (
 type opaqueAuth struct {
 	flavour uint32
 	body    []byte
-	claim   int // the length that is written; 0: len(body)
+	claim   uint32 // the length that is written; 0: len(body)
 }
 
 // append appends a with its padding.
 func (a opaqueAuth) append(b []byte) []byte {
-	n := len(a.body)
+	n := uint32(len(a.body))
 	if a.claim != 0 {
 		n = a.claim
 	}
-	b = words(b, a.flavour, uint32(n))
+	b = words(b, a.flavour, n)
 	return padded(append(b, a.body...), len(a.body))
 }
 

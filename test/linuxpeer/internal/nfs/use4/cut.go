@@ -51,8 +51,8 @@ func Cut(ctx context.Context, s *Server, minor uint32) (text string, err error) 
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
-	if err := s.cutting(ctx, h.s, c, dir); err != nil {
+	// Close returns the delegations that c holds.
+	if err := errors.Join(s.cutting(ctx, h.s, c, dir), c.Close()); err != nil {
 		return "", err
 	}
 	if err := s.cutRecall(ctx, h); err != nil {
