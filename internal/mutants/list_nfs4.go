@@ -17,6 +17,7 @@ var nfs4Mutants = []mutant{
 	{"a result for another operation", nfs4Compound, "	if found != op && !illegal {", "	if false {", sessionTests},
 	{"a COMPOUND with another status than its last result", nfs4Compound, "n > 0 && status != last:", "false:", sessionTests},
 	{"SEQUENCE for another session", nfs4Session, "	case res.SessionID != args.SessionID:\n", "	case false:\n", sessionTests},
+	{"a client that was dropped keeps its session", nfs4Session, "nfs42ext.StatusStaleClientid, nfs42ext.StatusExpired, ", "nfs42ext.StatusStaleClientid, ", sessionTests},
 	{"a delayed SEQUENCE takes the next sequence ID", nfs4Session, "		return kept, again\n", "		return consumed, again\n", sessionTests},
 	{"a COMPOUND that changed something is made again after a delay", nfs4Session, "&& c.repeatable(refused.Index) {", "{", sessionTests},
 	{"a COMPOUND that may have run is made again on the next session", nfs4Session, "			case ran && !c.repeatable(len(c.ops)):", "			case false:", sessionTests},

@@ -72,6 +72,7 @@ func TestReopenAfterReclaimComplete(t *testing.T) {
 func TestLostSessionAlone(t *testing.T) {
 	for _, status := range []nfs42.Status{
 		nfs42.StatusBadsession, nfs42.StatusDeadsession, nfs42.StatusSeqMisordered, nfs42.StatusBadslot, nfs42.StatusConnNotBoundToSession,
+		nfs42.StatusExpired,
 	} {
 		s := newFake()
 		got := s.session(t, nfs4.Config{Reclaim: func(context.Context, nfs4.Doer) error {

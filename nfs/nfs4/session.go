@@ -291,12 +291,13 @@ func (s *Session) judge(at *session, c *Compound, err error) (slotUse, verdict, 
 	return consumed, settled, err
 }
 
-// judgeSequence is judge for a COMPOUND whose SEQUENCE failed (RFC 8881 §18.46.3).
+// judgeSequence is judge for a COMPOUND whose SEQUENCE failed (RFC 8881 §18.46.3). Linux answers
+// NFS4ERR_EXPIRED, too, while it drops a client.
 func judgeSequence(status nfs42ext.Status) (slotUse, verdict) {
 	switch status {
 	case nfs42ext.StatusDelay:
 		return kept, again
-	case nfs42ext.StatusBadsession, nfs42ext.StatusDeadsession, nfs42ext.StatusStaleClientid, nfs42ext.StatusSeqMisordered,
+	case nfs42ext.StatusBadsession, nfs42ext.StatusDeadsession, nfs42ext.StatusStaleClientid, nfs42ext.StatusExpired, nfs42ext.StatusSeqMisordered,
 		nfs42ext.StatusSeqFalseRetry, nfs42ext.StatusBadslot, nfs42ext.StatusBadHighSlot, nfs42ext.StatusConnNotBoundToSession:
 		return kept, lost
 	}
