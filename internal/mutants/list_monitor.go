@@ -18,6 +18,7 @@ var monitorMutants = []mutant{
 	{"a handler that panics leaves its call", monitorDir + "serve.go", "			h.m.finish(&o.call, \"panic\", 0)\n", "			_ = h\n", monitorTests},
 	{"a caller's name is hidden", monitorDir + "serve.go", "		r.Responder = authenticated{o, a}\n", "		_ = a\n		r.Responder = o\n", monitorTests},
 	{"a reply that was lost was sent", monitorDir + "serve.go", "		if err == nil {\n			took", "		if true {\n			took", monitorTests},
+	{"others of both sides are counted together", monitorDir + "counts.go", "		i = 1\n", "		i = 0\n", monitorTests},
 	{"procedures are not limited", monitorDir + "counts.go", "	if len(c.of) < c.most {\n", "	if true {\n", monitorTests},
 	{"a call that could not begin stays in progress", monitorDir + "make.go", "	if err != nil {\n		c.end(made, nil, err)\n	}\n", "", monitorTests},
 	{"items are not counted", monitorDir + "make.go", "			received += len(it.Data)\n", "			_ = it\n", monitorTests},

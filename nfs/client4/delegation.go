@@ -63,7 +63,7 @@ func (h *delegations) want() uint32 {
 	return nfs42.OpenShareAccessWantAnyDeleg
 }
 
-// unchanged are the attributes that tell the server that the client has changed nothing by itself.
+// unchanged returns the attributes by which the server sees that the client has made no changes.
 func unchanged() nfs42.Bitmap { return nfs42ext.AttributesMask(nfs42.AttrChange, nfs42.AttrSize) }
 
 // delegated returns the state ID of a delegation in the results of OPEN, or nil, whether it is to

@@ -66,7 +66,7 @@ func TestRootSquash(t *testing.T) {
 	}
 }
 
-// A member of group 0 is one of the anonymous group instead.
+// A caller in group 0 is put into the anonymous group instead.
 func TestGroupRootIsMapped(t *testing.T) {
 	needRoot(t)
 	e := newExport(t, nfsd.Config{Async: true})

@@ -133,7 +133,7 @@ func (w *watcher) look(ctx context.Context, reg registry) error {
 	return errors.Join(errs...)
 }
 
-// tell says once that another lock manager has come.
+// tell logs once that another lock manager took the registration.
 func (w *watcher) tell(at netip.AddrPort) {
 	if w.said {
 		return

@@ -251,4 +251,18 @@ func TestProceduresAreLimited(t *testing.T) {
 	if p := s.Procedures[1]; p.Peer != "192.0.2.1" || p.Times.Count != 2 {
 		t.Errorf("%+v", p)
 	}
+	answer := &oncrpc.Reply{Message: replyOf(7, oncrpc.Success).Inline}
+	c := m.Carrier(peer{call: func(*oncrpc.Call) (*oncrpc.Reply, error) { return answer, nil }})
+	if _, err := c.Call(t.Context(), &oncrpc.Call{Message: oncrpc.Message{Inline: callOf(7, 400, 2, 1)}}); err != nil {
+		t.Fatal(err)
+	}
+	others := 0
+	for _, p := range m.Look(monitor.Query{}).Procedures {
+		if p.Name == "others" && p.Made {
+			others += int(p.Times.Count)
+		}
+	}
+	if others != 1 {
+		t.Errorf("others that a client made are %d, want 1, apart from those that a server got", others)
+	}
 }

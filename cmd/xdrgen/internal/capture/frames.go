@@ -50,7 +50,7 @@ func isFPDU(b []byte) bool {
 	return sum == 0 || sum == crc32.Checksum(b[:n-4], castagnoli)
 }
 
-// fpdu returns the size of the FPDU at the start of b, which has 2 bytes or more.
+// fpdu returns the size of the FPDU at the start of b. b must have two bytes.
 func fpdu(b []byte) int {
 	return (2+int(binary.BigEndian.Uint16(b))+3)&^3 + 4
 }

@@ -51,8 +51,7 @@ func (h *half) ask(r read) {
 	h.reads = append(h.reads, r)
 }
 
-// answer takes a part of the response to a Read of the other end. The data are from the memory of
-// this end.
+// answer takes a part of the response to the other end's Read: data from this end's memory.
 func (h *half) answer(at int64, of func(*read) bool, offset func(*read) uint64, data []byte, last bool) {
 	o := h.other()
 	for i := range o.reads {

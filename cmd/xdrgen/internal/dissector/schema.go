@@ -10,7 +10,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 )
 
-// schema writes the declarations of a unit as tables of Lua.
+// schema writes a unit's declarations as Lua tables.
 type schema struct {
 	types   strings.Builder
 	names   map[*ir.Decl]string // of the declarations that are written, or will be
@@ -158,8 +158,8 @@ func members(d *ir.Decl) string {
 	return b.String()
 }
 
-// union returns the discriminant and the arms: a list of fields, and the index in it by each value,
-// which is 0 for void.
+// union returns the discriminant and the arms: a list of fields, and for each value its index in
+// the list. Void arms have index 0.
 func (s *schema) union(d *ir.Decl) string {
 	var fields []*ir.Field
 	index := map[*ir.Arm]int{}

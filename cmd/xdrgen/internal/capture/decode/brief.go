@@ -33,7 +33,7 @@ func (b *brief) text(s string) {
 	}
 }
 
-// value writes a value, but for parts for which there is no room.
+// value writes as much of a value as there is room for.
 func (b *brief) value(v *dynamic.Value) {
 	if b.left <= 0 {
 		return

@@ -96,7 +96,7 @@ func shown(s string) string {
 	}, s)
 }
 
-// part is one of the times that make up a call.
+// part is a section of a call's time: waited, sent, served or received.
 type part struct {
 	name string
 	of   func(*Rung) int64

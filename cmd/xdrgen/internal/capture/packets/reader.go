@@ -84,7 +84,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 }
 
 // Next returns the next packet. At the end of the file the error is io.EOF. If the file ends within
-// a packet or has a wrong length, the error is an [*Error], and there are no further packets.
+// a packet or has a wrong length, the error is an [*Error]: the rest cannot be read.
 func (r *Reader) Next() (Packet, error) { return r.next() }
 
 // read returns the next n bytes, which are valid until the next call. The buffer grows as bytes

@@ -41,7 +41,7 @@ func (s *Server) name(elem ...string) string { return path.Join(append([]string{
 func (s *Server) path(elem ...string) string { return path.Join(s.Export, s.name(elem...)) }
 
 // work makes a folder for one use, and returns the function that removes it. Linux gives no
-// delegations while its lock manager has a grace period, which is 50 s and which it ends.
+// delegations in the grace period of its lock manager, 50 s, which work cuts short.
 func (s *Server) work(ctx context.Context, name string) (remove func() error, err error) {
 	dir := s.path(name)
 	_, err = s.Shell(ctx, "echo Y >/proc/fs/lockd/nlm_end_grace; rm -rf "+dir+" && mkdir -m 777 "+dir)
