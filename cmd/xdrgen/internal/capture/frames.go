@@ -50,6 +50,9 @@ func isFPDU(b []byte) bool {
 	return sum == 0 || sum == crc32.Checksum(b[:n-4], castagnoli)
 }
 
+// sealed reports whether the FPDU at the start of b has a CRC.
+func sealed(b []byte) bool { return binary.LittleEndian.Uint32(b[fpdu(b)-4:]) != 0 }
+
 // fpdu returns the size of the FPDU at the start of b. b must have two bytes.
 func fpdu(b []byte) int {
 	return (2+int(binary.BigEndian.Uint16(b))+3)&^3 + 4

@@ -139,6 +139,9 @@ func (c *conn) find(b []byte) (found Carrier, more bool) {
 	if len(b) == 0 {
 		return "", true
 	}
+	if (c.carrier == "" || c.carrier == IWARP) && isFPDU(b) && sealed(b) {
+		return IWARP, false // whatever else it may be
+	}
 	if c.carrier == "" || c.carrier == TCP {
 		yes, wait := plausible(b, maxRecord)
 		if yes {

@@ -67,8 +67,12 @@ func (r *record) add(at int64, b []byte, limit int, message func(Span, []byte, i
 	return nil
 }
 
+// longestDenied is the largest size of a reply that denies a Call, in bytes (RFC 5531 §9).
+const longestDenied = 24
+
 // plausible reports whether bytes may begin a record with an RPC message, and whether it takes more
-// bytes to know that.
+// bytes to know that. An FPDU of iWARP without a CRC may look like a long fragment of a reply that
+// denies a Call, or of a Call of program 0, which is reserved (RFC 5531 §13.1).
 func plausible(b []byte, limit int) (yes, more bool) {
 	if len(b) < markSize {
 		return false, true
@@ -81,5 +85,10 @@ func plausible(b []byte, limit int) (yes, more bool) {
 	if len(body) < 24 && n > len(body) {
 		return false, len(body) < 8 || binary.BigEndian.Uint32(body[4:]) <= 1
 	}
-	return IsMessage(body[:min(n, len(body))]), false
+	body = body[:min(n, len(body))]
+	if isCall(body) {
+		return binary.BigEndian.Uint32(body[12:]) != 0, false
+	}
+	denied := isReply(body) && binary.BigEndian.Uint32(body[8:]) == 1
+	return isReply(body) && (!denied || n <= longestDenied), false
 }
