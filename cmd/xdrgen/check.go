@@ -6,21 +6,8 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
-	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 )
-
-// notGo adds a warning for each declaration that gen rejects although its XDR is correct.
-func (c *checkCmd) notGo(r *sema.Result) {
-	if r.Unit == nil {
-		return
-	}
-	for _, d := range gogen.Refused(r.Unit, r.Bind) {
-		d.Severity = diag.Warning
-		r.Diags = append(r.Diags, d.Note("check accepts this, but gen rejects the unit because of it"))
-	}
-	diag.Sort(r.Diags, r.Files)
-}
 
 // checkCmd is the command "check".
 type checkCmd struct {
@@ -55,7 +42,10 @@ func (c *checkCmd) run(env environment) int {
 	if err != nil {
 		return notCompiled(env, err)
 	}
-	c.notGo(r)
+	if r.Unit != nil {
+		r.Diags = append(r.Diags, gogen.Warnings(r.Unit, r.Bind)...)
+		diag.Sort(r.Diags, r.Files)
+	}
 	if err := c.print(env, r.Diags, c.reportFlags); err != nil {
 		return failed(env, err)
 	}

@@ -1,9 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"encoding/base64"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +13,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/packets"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/form"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/message"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 )
 
@@ -131,7 +130,7 @@ func (f *dataFlags) find(env environment) (dataType, int) {
 		return dataType{}, exitFindings
 	}
 	names := dynamic.Names(r.Unit)
-	codes := dynamic.NewCodes(sidecars(r)...)
+	codes := dynamic.NewCodes(message.Sidecars(r)...)
 	if name == "" && f.several() {
 		return dataType{unit: r, codes: codes}, exitClean
 	}
@@ -226,10 +225,10 @@ func (f *dataFlags) data(env environment) ([]byte, int) {
 		_, name, _ := f.split()
 		return nil, usage(env, fmt.Errorf("%s is a capture (%s), expected the bytes of a message; xdrgen dump %s FILE.x shows its calls; -as raw decodes the file itself", diag.Quote(name), kind, quoted(name)))
 	}
-	form := f.form(env, in)
-	out, err := unform(in, form)
+	as := f.form(env, in)
+	out, err := form.Decode(in, as)
 	if err != nil {
-		fmt.Fprintf(env.stderr, "xdrgen: the data is not valid %s: %v\n", form, err)
+		fmt.Fprintf(env.stderr, "xdrgen: the data is not valid %s: %v\n", as, err)
 		return nil, exitFindings
 	}
 	return out, exitClean
@@ -244,64 +243,15 @@ func (f *dataFlags) form(env environment, sample []byte) string {
 	case f.Hex != nil:
 		return "hex"
 	}
-	form := guess(sample)
-	if form != "raw" {
-		fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is decoded as %s; use -as raw to prevent this\n", form, form)
+	as := form.Guess(sample)
+	if as != "raw" {
+		fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is decoded as %s; use -as raw to prevent this\n", as, as)
 	}
-	return form
+	return as
 }
 
 // limits returns limits under which data of the usual shape, with at least two bytes
 // per value, can be decoded.
 func limits(data []byte) dynamic.Limits {
 	return dynamic.Limits{Values: max(1<<20, len(data)/2)}
-}
-
-// guess returns the form of the input: "hex", "base64" or "raw". Raw XDR nearly always
-// has a zero byte; text does not.
-func guess(in []byte) string {
-	text := strings.TrimSpace(string(in))
-	if text == "" || strings.IndexFunc(text, func(r rune) bool { return r > '~' || r < ' ' && !strings.ContainsRune("\t\r\n", r) }) >= 0 {
-		return "raw"
-	}
-	for _, form := range []string{"hex", "base64"} {
-		if out, err := unform(in, form); err == nil && len(out)%4 == 0 {
-			return form
-		}
-	}
-	return "raw"
-}
-
-// unform decodes bytes from a form. Blanks, colons, commas and 0x in hex are ignored.
-func unform(in []byte, form string) ([]byte, error) {
-	switch form {
-	case "hex":
-		text := strings.NewReplacer("0x", "", "0X", "").Replace(string(in))
-		text = strings.Map(func(r rune) rune {
-			if strings.ContainsRune(" \t\r\n:,", r) {
-				return -1
-			}
-			return r
-		}, text)
-		out, err := hex.DecodeString(text)
-		var odd hex.InvalidByteError
-		switch {
-		case errors.As(err, &odd):
-			err = fmt.Errorf("found %q, expected the digits 0 to 9 and a to f; blanks, commas, colons and 0x are ignored", string(rune(odd)))
-		case err != nil:
-			err = fmt.Errorf("found an odd number of digits, %d, expected two for each byte", len(text))
-		}
-		return out, err
-	case "base64":
-		in = bytes.Join(bytes.Fields(in), nil)
-		enc := base64.StdEncoding
-		if bytes.ContainsAny(in, "-_") {
-			enc = base64.URLEncoding
-		}
-		if len(in)%4 != 0 {
-			enc = enc.WithPadding(base64.NoPadding)
-		}
-		return enc.DecodeString(string(in))
-	}
-	return in, nil
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/packets"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/form"
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 )
 
@@ -64,7 +65,7 @@ func dataFiles(t *testing.T) (unit string, at func(string) string) {
 // TestEachFormOfInputGivesOneDump checks that every form of input gives the same dump.
 func TestEachFormOfInputGivesOneDump(t *testing.T) {
 	unit, at := dataFiles(t)
-	raw, err := unform([]byte(replyHex), "hex")
+	raw, err := form.Decode([]byte(replyHex), "hex")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,7 @@ func TestJSONCommand(t *testing.T) {
 	if code != exitClean || stdout != want || stderr != "" {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
-	raw, err := unform([]byte(replyHex), "hex")
+	raw, err := form.Decode([]byte(replyHex), "hex")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -334,7 +335,7 @@ func TestCapturesAreNotTakenForMessages(t *testing.T) {
 		}
 	}
 	for _, near := range []string{"0a0d0d0a 00000000", "0a0d0d0a 00000000 1a2b3c4e", "a1b2c3d4 00020003 00000000"} {
-		data, err := unform([]byte(near), "hex")
+		data, err := form.Decode([]byte(near), "hex")
 		if kind := packets.Kind(data); kind != "" || err != nil {
 			t.Errorf("%s: %s, %v", near, kind, err)
 		}

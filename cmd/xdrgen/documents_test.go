@@ -39,8 +39,8 @@ func sha256Hex(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// document returns the path of a document in the corpus.
-func document(t *testing.T, name string) string {
+// corpusDocument returns the path of a document in the corpus.
+func corpusDocument(t *testing.T, name string) string {
 	t.Helper()
 	path := filepath.Join(corpus.Dir(t), "ietf", name)
 	if _, err := os.Stat(path); err != nil {
@@ -72,9 +72,9 @@ func TestDocumentsAsTheyStand(t *testing.T) {
 		t.Run(tt.doc, func(t *testing.T) {
 			dir := t.TempDir()
 			args := []string{"check", "-format", "json"}
-			files := strings.Fields(extract("-doc", document(t, tt.doc), "-o", dir))
+			files := strings.Fields(extract("-doc", corpusDocument(t, tt.doc), "-o", dir))
 			if tt.imports != "" {
-				args = append(args, "-import", filepath.Base(strings.TrimSpace(extract("-doc", document(t, tt.imports), "-o", dir))))
+				args = append(args, "-import", filepath.Base(strings.TrimSpace(extract("-doc", corpusDocument(t, tt.imports), "-o", dir))))
 			}
 			stdout, stderr, code := runCommand(t, append(args, files...)...)
 			var got []string
@@ -99,7 +99,7 @@ func extracted(t *testing.T) (x string, units []string) {
 		t.Fatal(err)
 	}
 	for _, d := range describedDocuments(t) {
-		text, err := os.ReadFile(document(t, d.name))
+		text, err := os.ReadFile(corpusDocument(t, d.name))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/decode"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/capture/packets"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/message"
 )
 
 // callFlags are the flags of dump for calls: of captures, and of RPC messages.
@@ -123,7 +124,7 @@ func (c *dumpCmd) notForCalls() string {
 
 // decoder compiles the unit, if there is one, and returns the decoder of its calls.
 func (c *dumpCmd) decoder(env environment, unit []string) (*decode.Decoder, int) {
-	rpc, err := rpcMessage()
+	rpc, err := message.RPC()
 	if err != nil {
 		return nil, failed(env, err)
 	}
@@ -149,7 +150,7 @@ func (c *dumpCmd) decoder(env environment, unit []string) (*decode.Decoder, int)
 	if err := dynamic.SharedPrograms(r.Unit); err != nil {
 		return nil, usage(env, err)
 	}
-	d.Unit, d.Codes = r.Unit, dynamic.NewCodes(sidecars(r)...)
+	d.Unit, d.Codes = r.Unit, dynamic.NewCodes(message.Sidecars(r)...)
 	return d, exitClean
 }
 

@@ -3,8 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 )
@@ -24,7 +22,7 @@ func (f *findingsFlag) print(env environment, ds []diag.Diagnostic, r reportFlag
 	case "json":
 		err = printJSON(env.stdout, shown, errors, warnings, hidden)
 	case "text":
-		err = f.write(env, notedOnce(shown), r)
+		err = f.write(env, diag.NotedOnce(shown), r)
 	default:
 		err = f.write(env, shown, r)
 	}
@@ -58,33 +56,11 @@ func printErrors(env environment, ds []diag.Diagnostic, r reportFlags) error {
 		return nil
 	}
 	shown, hidden := diag.Limit(onlyErrors(ds), r.Errors)
-	if err := printText(env.stderr, notedOnce(shown), r.color(env.stderr, env)); err != nil {
+	if err := printText(env.stderr, diag.NotedOnce(shown), r.color(env.stderr, env)); err != nil {
 		return err
 	}
 	summary(env.stderr, errors, warnings, hidden)
 	return nil
-}
-
-// notedOnce returns the findings without repeated notes: a note is kept for the first
-// finding of its rule only. Notes that differ only in the word at fault are the same.
-func notedOnce(ds []diag.Diagnostic) []diag.Diagnostic {
-	out := slices.Clone(ds)
-	seen := map[string]bool{}
-	for i, d := range ds {
-		var notes []string
-		for _, n := range d.Notes {
-			key := n
-			if word := d.Span.Text(); word != "" {
-				key = strings.ReplaceAll(n, word, "\x00")
-			}
-			if key = d.Info().Code + key; !seen[key] {
-				seen[key] = true
-				notes = append(notes, n)
-			}
-		}
-		out[i].Notes = notes
-	}
-	return out
 }
 
 func onlyErrors(ds []diag.Diagnostic) []diag.Diagnostic {

@@ -109,14 +109,14 @@ func (c *jsonCmd) encode(env environment, t *ir.Type, name string) int {
 		printFault(env, fault, name)
 		return exitFindings
 	}
-	if _, err := env.stdout.Write(form(out, c.As, env.terminal(env.stdout))); err != nil {
+	if _, err := env.stdout.Write(formed(out, c.As, env.terminal(env.stdout))); err != nil {
 		return failed(env, err)
 	}
 	return exitClean
 }
 
-// form returns data in the form that -as names. auto is hex on a terminal, else raw.
-func form(data []byte, as string, terminal bool) []byte {
+// formed returns data in the form that -as names. auto is hex on a terminal, else raw.
+func formed(data []byte, as string, terminal bool) []byte {
 	switch {
 	case as == "base64":
 		return append(base64.StdEncoding.AppendEncode(nil, data), '\n')

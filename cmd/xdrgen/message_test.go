@@ -16,6 +16,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/form"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/message"
 	"github.com/rpcrdma/rpcrdma/internal/golden"
 	"github.com/rpcrdma/rpcrdma/internal/xdrtest"
 )
@@ -27,9 +29,9 @@ func TestRPCUnit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden.Check(t, filepath.Join("oncrpc", name), text)
+		golden.Check(t, filepath.Join("internal/message/oncrpc", name), text)
 	}
-	if _, err := rpcMessage(); err != nil {
+	if _, err := message.RPC(); err != nil {
 		t.Error(err)
 	}
 }
@@ -232,7 +234,7 @@ func FuzzMessage(f *testing.F) {
 		"00000005 00000003 00000001 00000001 00000002 00000000", "00000005 00000004", "00000005 00000005 00000009 0000000000000007",
 		"00000005 00000006 00000001 00000010 00000001 00000008 00000001 00000000", "00000005 00000006 00000002 00000004 00000001",
 	} {
-		raw, err := unform([]byte(text), "hex")
+		raw, err := form.Decode([]byte(text), "hex")
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -250,12 +252,12 @@ func FuzzMessage(f *testing.F) {
 		}
 		return found
 	}
-	rpc, err := rpcMessage()
+	rpc, err := message.RPC()
 	if err != nil {
 		f.Fatal(err)
 	}
-	of := dataType{unit: r, codes: dynamic.NewCodes(sidecars(r)...)}
-	head, err := prefix(r, "")
+	of := dataType{unit: r, codes: dynamic.NewCodes(message.Sidecars(r)...)}
+	head, err := message.Prefix(r, "")
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/form"
 )
 
 // piece is one of the values in the input of dump.
@@ -68,19 +69,19 @@ func (c *dumpCmd) lines(env environment) (out []piece, code int) {
 	if err != nil {
 		return nil, failed(env, err)
 	}
-	form := ""
+	as := ""
 	for i, line := range strings.Split(string(in), "\n") {
 		if strings.TrimSpace(line) == "" {
 			continue
 		}
-		if form == "" {
-			if form = c.form(env, []byte(line)); form == "raw" {
+		if as == "" {
+			if as = c.form(env, []byte(line)); as == "raw" {
 				return nil, usage(env, errors.New("-split lines: the data is raw; expected lines of hex or base64, see -as"))
 			}
 		}
-		data, err := unform([]byte(line), form)
+		data, err := form.Decode([]byte(line), as)
 		if err != nil {
-			fmt.Fprintf(env.stderr, "xdrgen: line %d: the data is not valid %s: %v\n", i+1, form, err)
+			fmt.Fprintf(env.stderr, "xdrgen: line %d: the data is not valid %s: %v\n", i+1, as, err)
 			return nil, exitFindings
 		}
 		out = append(out, piece{data: data, line: i + 1})

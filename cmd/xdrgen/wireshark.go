@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/dissector"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/message"
 )
 
 // wiresharkCmd is the command "wireshark".
@@ -46,7 +47,7 @@ func (c *wiresharkCmd) run(env environment) int {
 	for _, f := range r.Unit.Files {
 		sources = append(sources, f.Name)
 	}
-	text, err := dissector.Write(r.Unit, sidecars(r), dissector.Options{Name: name, Known: c.Known, Sources: sources})
+	text, err := dissector.Write(r.Unit, message.Sidecars(r), dissector.Options{Name: name, Known: c.Known, Sources: sources})
 	switch {
 	case errors.Is(err, dissector.ErrNoProgram):
 		return usage(env, fmt.Errorf("%w, and Wireshark finds messages by the numbers of their programs", err))

@@ -81,6 +81,10 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
 		{Package: "cmd/internal/dynamic", Imports: append([]string{"cmd/internal/ir", "internal/jsontext"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
+		// What several commands, and the page for a browser, do with units and data.
+		{Package: "cmd/xdrgen/internal/document", Imports: append([]string{"cmd/internal/sema", "internal/xdrdoc"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/form", Sequential: true},
+		{Package: "cmd/xdrgen/internal/message", Imports: []string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/internal/sema"}, Sequential: true},
 		// Captured packets. Their formats are read a second time, without code of a provider.
 		{Package: "cmd/xdrgen/internal/capture/decode", Imports: []string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/xdrgen/internal/capture"}, Sequential: true},
 		{Package: "cmd/xdrgen/internal/capture/rdmatest"},

@@ -93,6 +93,16 @@ func Refused(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
 	return newGen(u, b, Options{Views: b.Views}).begin()
 }
 
+// Warnings returns the findings of Refused as warnings, for a check of XDR that is correct.
+func Warnings(u *ir.Unit, b *ir.Bind) []diag.Diagnostic {
+	out := Refused(u, b)
+	for i, d := range out {
+		d.Severity = diag.Warning
+		out[i] = d.Note("check accepts this, but gen rejects the unit because of it")
+	}
+	return out
+}
+
 // begin names the declarations that the unit uses, and finds those that Go cannot express.
 func (g *gen) begin() []diag.Diagnostic {
 	g.pkg.Names.AddImports(g.unit)
