@@ -47,6 +47,7 @@ generate: check ## make spec/x from the documents, gen/ from spec/x, and the con
 		$(xdrgen) gen -tests -o $$out -package $$(basename $$out | tr A-Z a-z | tr -cd 'a-z0-9') -I spec/x -import-root $(module)/gen $$dir*.x; \
 	done
 	@$(xdrgen) gen -o examples/filestore/store -package store examples/filestore/store.x
+	@$(xdrgen) gen -rpc -o examples/hello/hello -package hello examples/hello/hello.x
 	@$(xdrgen) gen -o examples/notes/notes -package notes examples/notes/notes.x
 	@$(xdrgen) gen -o test/linuxpeer/internal/nfs/nfs41 -package nfs41 test/linuxpeer/internal/nfs/nfs41/nfs41.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x

@@ -72,13 +72,10 @@ func (s *Server) cutting(ctx context.Context, on *nfs4.Session, c *client4.Clien
 	var g group
 	var done atomic.Int64
 	over := make(chan struct{})
-	cut := make(chan struct{}, 1)
+	cut := make(chan struct{}, cuts+1) // a cut may take longer than the files between two of them
 	step := func() {
 		if done.Add(1)%(workers*rounds/(cuts+1)) == 0 {
-			select {
-			case cut <- struct{}{}:
-			default:
-			}
+			cut <- struct{}{}
 		}
 	}
 	var makers group
@@ -94,28 +91,23 @@ func (s *Server) cutting(ctx context.Context, on *nfs4.Session, c *client4.Clien
 		})
 	}
 	g.Go(func() error { return s.copying(ctx, c, over) })
-	n := 0
-	g.Go(func() error {
-		for {
-			select {
-			case <-cut:
-				if n++; n > cuts {
-					continue
-				}
+	var cutter group
+	cutter.Go(func() error {
+		n := 0
+		for range cut {
+			if n++; n <= cuts {
 				if err := s.Cut(ctx); err != nil {
 					return err
 				}
-			case <-over:
-				return nil
 			}
 		}
+		return nil
 	})
 	err := makers.Wait()
+	close(cut)
+	err = errors.Join(err, cutter.Wait())
 	close(over)
-	if err = errors.Join(err, g.Wait()); err == nil && n < cuts {
-		err = fmt.Errorf("%d cuts, expected %d", n, cuts)
-	}
-	return err
+	return errors.Join(err, g.Wait())
 }
 
 // makeOnce makes a file, renames, closes and removes it. A call that the server executes twice is
