@@ -20,6 +20,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/certs"
 )
 
 // defaultPort is the port of NFS over RDMA (R316).
@@ -29,7 +30,8 @@ var defaultPort = strconv.Itoa(oncrpc.PortNFSRDMA)
 type deviceFlags struct {
 	rdmaFlags
 	tlsFlags
-	host string // of the address to connect to
+	host string       // of the address to connect to
+	log  *slog.Logger // of the certificates; nil: errors alone
 }
 
 // rdmaFlags are the flags for connections over RDMA, except the TLS flags.
@@ -91,6 +93,7 @@ func (f *fabric) dialConfig(wait time.Duration) *rdmaio.Config {
 type fabric struct {
 	flags   *deviceFlags
 	secure  *tls.Config  // nil without -tls
+	certs   *certs.Files // of secure
 	log     *slog.Logger // of the devices; nil: none
 	net     *mem.Network
 	tracer  *trace.Tracer
@@ -102,11 +105,14 @@ type fabric struct {
 
 // newFabric opens the files of -trace and -pcap.
 func newFabric(flags *deviceFlags, env environment) (*fabric, error) {
-	secure, err := flags.tlsFlags.config(flags.host)
+	files, err := flags.tlsFlags.open(flags.host, flags.log)
 	if err != nil {
 		return nil, err
 	}
-	f := &fabric{flags: flags, secure: secure, net: mem.New(nil)}
+	f := &fabric{flags: flags, certs: files, net: mem.New(nil)}
+	if files != nil {
+		f.secure = files.TLS()
+	}
 	if flags.Trace == "" && flags.Pcap == "" {
 		return f, nil
 	}

@@ -190,6 +190,9 @@ Examples:
 When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
 It answers procedure 0 of every program and version, so that ping works with any -prog.
 
+With -tls it reads the files of -cert, -key and -ca again when they are needed, after 5 s or more,
+and at SIGHUP at once. What it cannot use is logged, and changes nothing. Connections go on.
+
 Flags:
   -carrier NAME  rdma, tcp or udp; default rdma. The flags of connections over RDMA have no effect
                  with tcp and udp, except that tcp has the TLS flags, too

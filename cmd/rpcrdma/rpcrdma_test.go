@@ -64,11 +64,19 @@ func serving(t *testing.T, args ...string) string {
 // servingAt starts rpcrdma serve at an address.
 func servingAt(t *testing.T, at string, args ...string) string {
 	t.Helper()
+	addr, _ := servingWith(t, at, args...)
+	return addr
+}
+
+// servingWith is servingAt that returns what the server writes to stderr, too.
+func servingWith(t *testing.T, at string, args ...string) (addr string, errs *buffer) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	var out, errs buffer
+	var out buffer
+	errs = new(buffer)
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, append([]string{"serve"}, append(args, at)...), environment{stdout: &out, stderr: &errs})
+		done <- run(ctx, append([]string{"serve"}, append(args, at)...), environment{stdout: &out, stderr: errs})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -79,13 +87,13 @@ func servingAt(t *testing.T, at string, args ...string) string {
 	for range 5000 {
 		for line := range strings.Lines(errs.String()) {
 			if addr, ok := strings.CutPrefix(strings.TrimSpace(line), "ready "); ok {
-				return addr
+				return addr, errs
 			}
 		}
 		time.Sleep(time.Millisecond)
 	}
 	t.Fatalf("serve is not ready: %s", errs.String())
-	return ""
+	return "", nil
 }
 
 // Each failure names its stage, gives advice, and has its exit code.

@@ -51,21 +51,25 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	if err != nil {
 		return &failure{code: exitUsage, stage: "serve", err: err}
 	}
+	out := slog.DiscardHandler
+	if !c.Quiet {
+		out = slog.NewTextHandler(env.stderr, nil)
+		c.deviceFlags.log = slog.New(out)
+	}
 	f, err := newFabric(&c.deviceFlags, env)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
+	if f.certs != nil {
+		defer f.certs.ReloadAt(syscall.SIGHUP)()
+	}
 	page, err := c.webFlags.open(ctx, env)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, page.close()) }()
 	cfg := f.config()
-	out := slog.DiscardHandler
-	if !c.Quiet {
-		out = slog.NewTextHandler(env.stderr, nil)
-	}
 	if !c.Quiet || page != nil {
 		f.log = page.logger(out)
 		cfg.Logger = f.log

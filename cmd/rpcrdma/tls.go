@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -11,6 +10,7 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
 	"net"
 	"os"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/internal/tlsstream"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/certs"
 )
 
 // tlsFlags are the flags of TLS, which the commands with a device share.
@@ -55,57 +56,44 @@ func (t *tlsFlags) check(provider string) error {
 // config returns the configuration of a device for both roles, or nil without -tls. host is the
 // name of the server.
 func (t *tlsFlags) config(host string) (*tls.Config, error) {
+	files, err := t.open(host, nil)
+	if files == nil {
+		return nil, err
+	}
+	return files.TLS(), nil
+}
+
+// open reads the files of the flags. It returns nil without -tls. The error is a *failure.
+func (t *tlsFlags) open(host string, log *slog.Logger) (*certs.Files, error) {
 	if !t.TLS {
 		return nil, nil
 	}
-	c := &tls.Config{ServerName: cmp.Or(t.TLSName, host), InsecureSkipVerify: t.Insecure}
-	if t.Cert != "" {
-		pair, err := t.pair()
-		if err != nil {
-			return nil, err
-		}
-		c.Certificates = []tls.Certificate{pair}
+	files, err := certs.Open(&certs.Config{
+		Cert: t.Cert, Key: t.Key, CA: t.CA, Logger: log,
+		Base: &tls.Config{ServerName: cmp.Or(t.TLSName, host), InsecureSkipVerify: t.Insecure},
+	})
+	if err == nil {
+		return files, nil
 	}
-	if t.CA != "" {
-		b, err := os.ReadFile(t.CA)
-		pool := x509.NewCertPool()
-		if err == nil && !pool.AppendCertsFromPEM(b) {
-			err = fmt.Errorf("%s has no certificate in PEM", t.CA)
-		}
-		if err != nil {
-			return nil, &failure{code: exitFailed, stage: "authorities", err: err, help: "-ca is a PEM file with the certificates of authorities"}
-		}
-		c.RootCAs, c.ClientCAs, c.ClientAuth = pool, pool, tls.RequireAndVerifyClientCert
+	f := &failure{code: exitFailed, stage: "certificate", err: err}
+	var wrong *certs.Error
+	if !errors.As(err, &wrong) {
+		return nil, f
 	}
-	return c, nil
-}
-
-// pair reads the certificate of this side and its key.
-func (t *tlsFlags) pair() (tls.Certificate, error) {
-	fail := func(err error, help string) (tls.Certificate, error) {
-		return tls.Certificate{}, &failure{code: exitFailed, stage: "certificate", err: err, help: help}
-	}
-	cert, err := os.ReadFile(t.Cert)
-	if err != nil {
-		return fail(err, "-cert FILE is a PEM file with the certificate of this side")
-	}
-	keyFile := cmp.Or(t.Key, t.Cert)
-	key, err := os.ReadFile(keyFile)
-	if err != nil {
-		return fail(err, "-key FILE is a PEM file with the private key of the certificate in -cert")
-	}
-	pair, err := tls.X509KeyPair(cert, key)
+	missing := errors.Is(err, os.ErrNotExist)
 	switch {
-	case err == nil:
-		return pair, nil
-	case !bytes.Contains(cert, []byte("-----BEGIN CERTIFICATE-----")):
-		return fail(fmt.Errorf("%s has no certificate in PEM", t.Cert), "-cert FILE with a certificate, and -key FILE with its private key")
-	case !bytes.Contains(key, []byte("PRIVATE KEY-----")):
-		return fail(fmt.Errorf("%s has no private key in PEM", keyFile), "-key FILE with the private key of the certificate in "+t.Cert)
-	case strings.Contains(err.Error(), "does not match"):
-		return fail(fmt.Errorf("%s is not the private key of the first certificate in %s", keyFile, t.Cert), "-cert and -key of one pair")
+	case wrong.Field == "CA":
+		f.stage, f.help = "authorities", "-ca is a PEM file with the certificates of authorities"
+	case wrong.Field == "Cert" && missing:
+		f.help = "-cert FILE is a PEM file with the certificate of this side"
+	case wrong.Field == "Cert":
+		f.help = "-cert FILE with a certificate, and -key FILE with its private key, both in PEM"
+	case missing:
+		f.help = "-key FILE is a PEM file with the private key of the certificate in -cert"
+	default:
+		f.help = "-key FILE with the private key of the certificate in " + t.Cert
 	}
-	return fail(fmt.Errorf("%s and %s: %w", t.Cert, keyFile, err), "-cert and -key with a certificate and its private key, both in PEM")
+	return nil, f
 }
 
 // adviceTLS returns what to try after two ends did not agree on TLS: by the reason, if it is known.
@@ -148,6 +136,7 @@ func temporary(c *tls.Config) error {
 		return err
 	}
 	c.Certificates = []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}
+	c.GetConfigForClient = nil // it would choose a configuration without the certificate
 	c.RootCAs = x509.NewCertPool()
 	c.RootCAs.AddCert(leaf)
 	c.ServerName = "127.0.0.1"

@@ -21,7 +21,7 @@ func TestTLSPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	examples := ""
-	for _, name := range []string{"rdmaio/example_tls_test.go", "runtime/oncrpc/tcp/example_tls_test.go"} {
+	for _, name := range []string{"rdmaio/example_tls_test.go", "runtime/oncrpc/tcp/example_tls_test.go", "runtime/oncrpc/certs/example_test.go"} {
 		example, err := os.ReadFile("../../" + name)
 		if err != nil {
 			t.Fatal(err)
@@ -62,7 +62,7 @@ func TestTLSPage(t *testing.T) {
 			}
 		}
 	}
-	if excerpts < 5 || ran["openssl"] != 3 || ran["rpcrdma"] < 5 {
+	if excerpts < 6 || ran["openssl"] != 3 || ran["rpcrdma"] < 5 {
 		t.Errorf("%d excerpts, commands %v", excerpts, ran)
 	}
 	for _, name := range []string{"ca.pem", "server.pem", "client.pem"} {

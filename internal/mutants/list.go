@@ -66,7 +66,7 @@ var mutants = slices.Concat(
 	delegationMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
-	rdmaSubmitMutants, monitorMutants,
+	rdmaSubmitMutants, monitorMutants, certsMutants,
 	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,
