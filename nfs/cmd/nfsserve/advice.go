@@ -29,6 +29,9 @@ func (o *options) advice(byTCP, byRDMA string, mapped bool) string {
 	case ip.IsLoopback() || o.NoLocks: // the kernel's own lock manager has the ports of this host
 		mount += " -o nolock"
 	}
+	if o.tls.mode == "required" { // the command nfs has no TLS
+		return fmt.Sprintf("to mount it, as root: %s %s /mnt\n", o.tls.option(mount), from)
+	}
 	list := "nfs ls -transport tcp"
 	if byRDMA != "" {
 		_, nfs, _ := net.SplitHostPort(byRDMA)

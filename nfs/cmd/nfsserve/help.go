@@ -42,6 +42,14 @@ Addresses:
   -portmap MODE      port mapper that clients ask: own, at port 111 of the -tcp host; system, the
                      rpcbind that runs there; off; auto, the first of these that works; default auto
 
+TLS, over TCP (RFC 9289):
+  -tls MODE          off; wanted, plaintext too; required, nothing else, and neither RDMA nor UDP;
+                     default off
+  -cert FILE         certificate of this host in PEM, with its authorities' certificates
+  -key FILE          its private key in PEM; default: in the file of -cert
+  -ca FILE           authorities in PEM: clients must then have a certificate of one of them
+The files are read again when they are needed, after 5 s or more, and at SIGHUP at once.
+
 Rules:
   -allow-root        let user 0 of clients act as root, if the server runs as root
   -async             reply before changes are on the disk
@@ -78,6 +86,10 @@ func (o *options) define(f *flag.FlagSet) {
 	f.BoolVar(&o.ReadOnly, "ro", false, "")
 	f.BoolVar(&o.AllowRoot, "allow-root", false, "")
 	f.BoolVar(&o.Async, "async", false, "")
+	f.StringVar(&o.tls.mode, "tls", "off", "")
+	f.StringVar(&o.tls.cert, "cert", "", "")
+	f.StringVar(&o.tls.key, "key", "", "")
+	f.StringVar(&o.tls.ca, "ca", "", "")
 	f.StringVar(&o.locks, "locks", "on", "")
 	f.DurationVar(&o.LockGrace, "grace", 45*time.Second, "")
 	f.BoolVar(&o.StrictCookies, "strict-cookies", false, "")
@@ -89,6 +101,7 @@ func (o *options) define(f *flag.FlagSet) {
 func script(set *flag.FlagSet, shell string) (string, error) {
 	flags := completion.Flags(set, map[string][]string{
 		"provider": provider.Names(), "portmap": {"auto", "own", "system", "off"}, "fs": {"dir", "zip", "mem"}, "locks": {"on", "off"},
+		"tls":        {"off", "wanted", "required"},
 		"completion": completion.Shells,
 	})
 	for i := range flags {

@@ -40,6 +40,7 @@ type options struct {
 	calls, json, version         bool
 	locks                        string
 	shell                        string // the flag -completion
+	tls                          tlsFlags
 	nfsd.Config
 }
 
@@ -94,7 +95,7 @@ func (o *options) check(args []string) error {
 	case !slices.Contains([]string{"auto", "own", "system", "off"}, o.portmap):
 		return fmt.Errorf("found -portmap %.64q, expected auto, own, system or off", o.portmap)
 	}
-	if err := errors.Join(o.checkFiles(args), provider.Check(o.provider)); err != nil {
+	if err := errors.Join(o.checkFiles(args), provider.Check(o.provider), o.tls.check(o.rdma)); err != nil {
 		return err
 	}
 	switch {
@@ -108,6 +109,11 @@ func (o *options) check(args []string) error {
 
 // serve serves files until ctx is done.
 func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
+	stream, endTLS, err := o.tls.open()
+	if err != nil {
+		return err
+	}
+	defer endTLS()
 	name, closeFiles, err := o.openFiles()
 	if err != nil {
 		return err
@@ -120,7 +126,7 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	handler := o.log(server.Handler()) // one for both, so that the reply cache sees all calls
 
-	byTCP, err := tcp.Listen(ctx, o.tcp, handler, nil)
+	byTCP, err := tcp.Listen(ctx, o.tcp, handler, stream)
 	if err != nil {
 		return listening("-tcp", o.tcp, err)
 	}
@@ -129,13 +135,15 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 		at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
 		at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
 		o.lockServices(oncrpc.NetIDTCP, byTCP.Addr()))
-	switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.UDPHandler()), nil); {
-	case failure == nil:
-		defer func() { err = errors.Join(err, byUDP.Close()) }()
-		all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
-		all = append(all, o.lockServices(oncrpc.NetIDUDP, byUDP.Addr())...)
-	case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
-		return listening("-tcp", o.tcp, failure)
+	if o.tls.mode != "required" {
+		switch byUDP, failure := udp.Listen(ctx, o.tcp, o.log(server.UDPHandler()), nil); {
+		case failure == nil:
+			defer func() { err = errors.Join(err, byUDP.Close()) }()
+			all = append(all, at(mount3.Program, mount3.Version, oncrpc.NetIDUDP, byUDP.Addr())...)
+			all = append(all, o.lockServices(oncrpc.NetIDUDP, byUDP.Addr())...)
+		case !errors.Is(failure, errors.ErrUnsupported): // a wildcard address on this system
+			return listening("-tcp", o.tcp, failure)
+		}
 	}
 	byRDMA := ""
 	line := fmt.Sprintf("serving %s as %s: tcp %s", name, o.Export, byTCP.Addr())
