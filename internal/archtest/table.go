@@ -79,6 +79,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/dissector", Imports: []string{"cmd/internal/ir"}},
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/internal/packet", Imports: []string{"cmd/internal/ir"}, Sequential: true},
 		{Package: "cmd/internal/dynamic", Imports: append([]string{"cmd/internal/ir", "internal/jsontext"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/explain", Imports: diags, Sequential: true},
 		// What several commands, and the page for a browser, do with units and data.
