@@ -63,7 +63,7 @@ func TestDeepTypesGiveBoundedCode(t *testing.T) {
 		})
 	}
 	longRun(t, "to build and run the generated packages takes long")
-	mod.run(t)
+	mod.run(t, unvetted)
 }
 
 // generateNested generates a package, and returns the bytes allocated for each byte of output.

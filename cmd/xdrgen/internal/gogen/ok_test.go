@@ -129,12 +129,16 @@ func (m module) add(t *testing.T, dir string, files []File) {
 	}
 }
 
-// run tests the module; go test vets what it tests. Generated tests run with -short, so they
-// corrupt only a third of the places in each input. In TestGoodFilesGiveTestedPackages and in gen/
-// they corrupt all of them. CODEC_GOARCH names another architecture to test, and CODEC_EXEC the
-// program that runs its binaries: see make test-arch. With -trimpath the build cache knows packages
-// that did not change, though their folder is another one each time. args are further arguments of
-// go test.
+// unvetted is an argument of run: go vet takes a third of the processor time, and finds faults of
+// the templates, which TestEveryOptionOnEveryUnitCompiles and TestGoodFilesGiveTestedPackages vet.
+const unvetted = "-vet=off"
+
+// run tests the module; go test vets what it tests, without unvetted. Generated tests run with
+// -short, so they corrupt only a third of the places in each input. In
+// TestGoodFilesGiveTestedPackages and in gen/ they corrupt all of them. CODEC_GOARCH names another
+// architecture to test, and CODEC_EXEC the program that runs its binaries: see make test-arch. With
+// -trimpath the build cache knows packages that did not change, though their folder is another one
+// each time. args are further arguments of go test.
 func (m module) run(t *testing.T, args ...string) {
 	t.Helper()
 	cmd := m.command("go", slices.Concat([]string{"test", "-vet=all", "-short"}, args, []string{"./..."})...)
