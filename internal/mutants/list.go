@@ -48,6 +48,7 @@ var mutants = slices.Concat(
 	statesMutants,
 	rpcMutants,
 	reconnectMutants,
+	combineMutants,
 	historyMutants,
 	livenessMutants,
 	hostauthMutants,

@@ -15,6 +15,7 @@ type attempts[C Conn] struct {
 	ctx     context.Context
 	call    *oncrpc.Call
 	tries   machine.Tries
+	made    int   // tries that failed
 	sent    bool  // the Message that call has now, at least in part
 	further bool  // it was on a connection
 	before  error // of the last one
@@ -53,10 +54,13 @@ func (a *attempts[C]) failed(why error) error {
 
 // over counts an attempt that is over on a connection, and reports whether the Call is, too.
 func (a *attempts[C]) over(c C, err error) (_ error, over bool) {
-	if err == nil && !a.further {
+	if err == nil && !a.further && a.Tried == nil {
 		return nil, true
 	}
 	ce, failed := errors.AsType[*oncrpc.CallError](err)
+	if a.Tried != nil {
+		a.Tried(a.ctx, c, a.call, ce)
+	}
 	if a.tries.MayHaveRun() && (!failed || ce.MayHaveRun) {
 		a.again.Add(1)
 		if a.Resent != nil {
@@ -68,9 +72,10 @@ func (a *attempts[C]) over(c C, err error) (_ error, over bool) {
 		return err, true
 	}
 	a.sent = ce.MayHaveRun
+	a.made++
 	retried := a.tries.Failed(machine.TryFailure{
 		MayHaveRun: ce.MayHaveRun, Up: c.Err() == nil,
-		Lasting: a.Lasting(a.ctx, a.call, ce.Err),
+		Lasting: a.Lasting(a.ctx, a.call, ce) || a.made == a.Most,
 		Turns:   func() bool { return a.Turns != nil && a.Turns(c, ce.Err) },
 	})
 	ce.MayHaveRun, a.before = a.tries.MayHaveRun(), ce.Err

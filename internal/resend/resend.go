@@ -36,10 +36,15 @@ type Source[C Conn] interface {
 type Config[C Conn] struct {
 	Source Source[C]
 	Losses int // the number of times that a Call is sent again
+	Most   int // the number of times that a Call is tried, sent or not; zero: no limit
 
-	// Lasting reports whether a Call that failed with err would fail in the same way on another
-	// connection, or was given up.
+	// Lasting reports whether a Call that failed with err, a *oncrpc.CallError, would fail in the
+	// same way on another connection, was given up, or must not be sent on another one.
 	Lasting func(ctx context.Context, call *oncrpc.Call, err error) bool
+
+	// Tried is called after each try of a Call on c, before its connection is judged. It may change
+	// the error, which is nil after a reply. If Tried is nil, nothing is called.
+	Tried func(ctx context.Context, c C, call *oncrpc.Call, err *oncrpc.CallError)
 
 	// Turns reports whether the next connection has another version, in which the peer may accept
 	// a Call that it refused with err, without executing it. If nil, there is no other version.

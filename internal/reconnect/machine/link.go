@@ -179,8 +179,16 @@ type backoff struct {
 // pause begins a pause that is twice as long as the last. It is shortened by up to half, so that
 // many Clients do not come back at once.
 func pause[C Conn](r Rules[C], b *backoff, now time.Time) {
-	b.last = min(max(2*b.last, r.MinBackoff), r.MaxBackoff)
-	b.next = now.Add(b.last - r.Random(b.last/2))
+	var shortened time.Duration
+	b.last, shortened = NextPause(b.last, r.MinBackoff, r.MaxBackoff, r.Random)
+	b.next = now.Add(shortened)
+}
+
+// NextPause returns the pause that follows one of last, twice as long and within least and most,
+// and the same shortened by up to half: random returns a random time of 0 to n.
+func NextPause(last, least, most time.Duration, random func(n time.Duration) time.Duration) (pause, shortened time.Duration) {
+	pause = min(max(2*last, least), most)
+	return pause, pause - random(pause/2)
 }
 
 // pauses reports whether the pause is not over.

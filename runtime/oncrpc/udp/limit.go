@@ -72,7 +72,7 @@ func (s *Server) awaitTicket(r *request, bound int) bool {
 		r.source.waiting--
 		s.mu.Unlock()
 	}()
-	return r.ticket.Await(bound, r, s.ctx.Done())
+	return r.ticket.Await(bound, r, s.run.Done())
 }
 
 // refill adds the bytes of the time since the last call.

@@ -26,6 +26,8 @@ type Server struct {
 	handler  oncrpc.Handler
 	ctx      context.Context // ends when the server takes no more Calls
 	stop     context.CancelCauseFunc
+	run      context.Context // of the Requests; ends with Close
+	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // the reader, and handlers
 
 	memory admission.Budget
@@ -78,7 +80,8 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 			return nil, errors.Join(fmt.Errorf("udp: listen at %q: the address that a Call comes to is not known: name an address of this host: %w", addr, err), sock.Close())
 		}
 	}
-	s.ctx, s.stop = context.WithCancelCause(context.Background())
+	s.run, s.cancel = context.WithCancelCause(context.Background())
+	s.ctx, s.stop = context.WithCancelCause(s.run)
 	s.wg.Go(s.read)
 	return s, nil
 }
@@ -98,8 +101,8 @@ func (s *Server) Stats() ServerStats {
 // warning and keeps waiting. Close must not be called from a handler or a done function, because it
 // waits for them.
 func (s *Server) Close() error {
-	s.stop(oncrpc.ErrClosed)
-	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // stops the reader
+	s.end()
+	s.cancel(oncrpc.ErrClosed)
 	defer time.AfterFunc(closeWarning, s.warnClose).Stop()
 	s.mu.Lock()
 	for s.requests > 0 {
@@ -113,6 +116,44 @@ func (s *Server) Close() error {
 	}
 	return nil
 }
+
+// Shutdown takes no more Calls, waits for the handlers to answer those that they have, and then
+// closes the server as Close does. Calls that come during that time are ignored: their callers send
+// them again. If ctx ends first, the error wraps its cause, and Close must be called. Shutdown must
+// not be called from a handler or a done function, because it waits for them.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.end()
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock() // the wait has begun, or sees that ctx is done
+		s.answered.Broadcast()
+		s.mu.Unlock()
+	})
+	defer stop()
+	s.mu.Lock()
+	for s.requests > 0 && ctx.Err() == nil {
+		s.answered.Wait()
+	}
+	n := s.requests
+	s.mu.Unlock()
+	if n > 0 {
+		return fmt.Errorf("udp: shutdown of %q: handlers have not answered %d Calls; Close ends Request.Context and waits for the handlers: %w", s.Addr(), n, context.Cause(ctx))
+	}
+	return s.Close()
+}
+
+// end takes no more Calls.
+func (s *Server) end() {
+	s.stop(oncrpc.ErrClosed)
+	_ = s.sock.SetReadDeadline(time.Unix(1, 0)) // stops the reader
+}
+
+// Done returns a channel that is closed when the server takes no more Calls. Err then returns the
+// reason.
+func (s *Server) Done() <-chan struct{} { return s.ctx.Done() }
+
+// Err returns the reason why the server takes no more Calls: oncrpc.ErrClosed or the error of the
+// socket. It returns nil before Done is closed.
+func (s *Server) Err() error { return context.Cause(s.ctx) }
 
 // closeWarning is the time after which Close logs that it still waits.
 const closeWarning = 10 * time.Second
@@ -225,7 +266,7 @@ func (s *Server) take(xid uint32, b []byte, from, local netip.AddrPort, control 
 		return nil, limit
 	}
 	if p == nil {
-		p = newPeer(s.ctx, from, local, control)
+		p = newPeer(s.run, from, local, control)
 		s.peers[key] = p
 	}
 	p.calls[xid] = true
@@ -258,7 +299,7 @@ func (s *Server) abandon(r *request, why error) {
 	defer s.mu.Unlock()
 	r.peer.end(why)
 	if s.peers[r.key] == r.peer {
-		next := newPeer(s.ctx, r.key.remote, r.key.local, r.peer.control)
+		next := newPeer(s.run, r.key.remote, r.key.local, r.peer.control)
 		next.calls = r.peer.calls
 		s.peers[r.key] = next
 	}

@@ -3,6 +3,7 @@ package udp_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"net"
@@ -207,6 +208,60 @@ func TestServerClose(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// Shutdown lets handlers answer, with their contexts, and takes no more Calls. If its context is
+// done first, it says how many are not answered, and Close cancels them.
+func TestShutdownWaitsForHandlers(t *testing.T) {
+	for _, patient := range []bool{true, false} {
+		began, release := make(chan context.Context, 1), make(chan struct{})
+		s, err := udp.Listen(t.Context(), "127.0.0.1:0", oncrpc.HandlerFunc(func(r *oncrpc.Request) {
+			began <- r.Context()
+			select {
+			case <-release:
+			case <-r.Context().Done():
+			}
+			b, _ := oncrpc.NewReply(binary.BigEndian.Uint32(r.Message), oncrpc.Success).AppendBinary(nil)
+			r.Reply(oncrpc.Message{Inline: b}, nil)
+		}), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := dial(t, s.Addr(), once)
+		answered := make(chan error, 1)
+		go func() {
+			_, err := c.Call(soon(t), &oncrpc.Call{Message: oncrpc.Message{Inline: call(t, c.XID(), 1)}})
+			answered <- err
+		}()
+		handler := <-began
+		if s.Err() != nil {
+			t.Errorf("before the shutdown: %v", s.Err())
+		}
+		ctx, cancel := context.WithCancelCause(soon(t))
+		down := make(chan error, 1)
+		go func() { down <- s.Shutdown(ctx) }()
+		<-s.Done()
+		if s.Err() != oncrpc.ErrClosed || handler.Err() != nil {
+			t.Errorf("during the shutdown: %v, and the handler's context has %v", s.Err(), handler.Err())
+		}
+		why := errors.New("no patience")
+		if patient {
+			close(release)
+			why = nil
+		} else {
+			cancel(why)
+		}
+		if err := <-down; !errors.Is(err, why) || err != nil && !strings.Contains(err.Error(), "have not answered 1 Calls") {
+			t.Errorf("shutdown: %v, expected %v", err, why)
+		}
+		if err := s.Close(); err != nil || handler.Err() == nil {
+			t.Errorf("close: %v, and the handler's context has %v", err, handler.Err())
+		}
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		cancel(nil)
 	}
 }
 

@@ -1,0 +1,28 @@
+// Package carriers combines the carriers of RPC: one handler on several, and one client for several
+// addresses.
+//
+// # A handler on several carriers
+//
+// Serve serves a handler on every Listener until its context is done. Then all servers drain:
+// handlers answer the Calls that they have, and no other comes. If one server fails, the others
+// drain, too, and the error names it.
+//
+//	err := carriers.Serve(ctx, handler,
+//		carriers.TCP(":20200", nil), carriers.UDP(":20200", nil),
+//		carriers.RDMA(device, ":20201", nil))
+//
+// Start does not wait, and has the addresses.
+//
+// # A client for several addresses
+//
+// A Client is an oncrpc.Carrier for a service that has several addresses: servers with the same
+// contents, or several carriers of one server. It gives each Call an address that is up, and tries
+// lost ones again in the background. A Call that may have been executed is not sent to another
+// address unless it is idempotent.
+//
+//	addrs, err := carriers.TCPAddresses(ctx, []string{"one:20200", "two:20200"}, nil)
+//	client, err := carriers.NewClient(addrs, nil)
+//	notes := notesrpc.NewClient(client, nil)
+//
+// docs/carriers.md explains the rules.
+package carriers
