@@ -6,8 +6,17 @@ import (
 	"slices"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 )
+
+// warnOfGo adds a warning for each declaration that gen rejects although its XDR is correct.
+func warnOfGo(r *sema.Result) {
+	if r.Unit != nil {
+		r.Diags = append(r.Diags, gogen.Warnings(r.Unit, r.Bind)...)
+		diag.Sort(r.Diags, r.Files)
+	}
+}
 
 // checkCmd is the command "check".
 type checkCmd struct {
@@ -42,10 +51,7 @@ func (c *checkCmd) run(env environment) int {
 	if err != nil {
 		return notCompiled(env, err)
 	}
-	if r.Unit != nil {
-		r.Diags = append(r.Diags, gogen.Warnings(r.Unit, r.Bind)...)
-		diag.Sort(r.Diags, r.Files)
-	}
+	warnOfGo(r)
 	if err := c.print(env, r.Diags, c.reportFlags); err != nil {
 		return failed(env, err)
 	}

@@ -41,6 +41,7 @@ type commandLine struct {
 	Lint       lintCmd       `cmd:""`
 	Compat     compatCmd     `cmd:""`
 	Wireshark  wiresharkCmd  `cmd:""`
+	LSP        lspCmd        `cmd:"" name:"lsp"`
 	Version    struct{}      `cmd:""`
 }
 
@@ -96,6 +97,8 @@ func run(args []string, env environment) int {
 		return line.Compat.run(env)
 	case "wireshark":
 		return line.Wireshark.run(env)
+	case "lsp":
+		return line.LSP.run(env)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean

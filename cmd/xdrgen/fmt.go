@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
@@ -39,7 +40,7 @@ func (c *fmtCmd) run(env environment) int {
 	if err != nil {
 		return failed(env, err)
 	}
-	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), options: o, folders: map[string][]os.DirEntry{}}
+	f := formatter{cmd: c, env: env, parser: syntax.NewParser(), options: o, disk: sema.Disk{}, folders: map[string][]os.DirEntry{}}
 	for _, name := range files {
 		if err := f.file(name); err != nil {
 			fmt.Fprintf(env.stderr, "xdrgen: %v\n", err)
@@ -87,6 +88,7 @@ type formatter struct {
 	env              environment
 	parser           *syntax.Parser
 	options          sema.Options
+	disk             sema.FileSystem
 	folders          map[string][]os.DirEntry // that the files are in
 	findings, failed bool
 }
@@ -98,14 +100,14 @@ func (f *formatter) file(name string) error {
 		return err
 	}
 	if exists(name + ".origin") {
-		fmt.Fprintf(f.env.stderr, "xdrgen: %s is not formatted: it was extracted from a document, to which %s.origin maps its lines\n", name, filepath.Base(name))
+		fmt.Fprintf(f.env.stderr, "xdrgen: %v\n", ofDocument(name))
 		return nil
 	}
 	shown := name
 	if name == "-" {
 		shown = stdinName
 	}
-	text, diags, err := format.Source(f.parser, source.NewFile(filepath.ToSlash(shown), old), f.options.Defines)
+	text, diags, err := f.format(shown, old)
 	if err != nil {
 		return err
 	}
@@ -113,10 +115,22 @@ func (f *formatter) file(name string) error {
 		f.findings = true
 		return printErrors(f.env, diags, f.cmd.reportFlags)
 	}
-	if err := f.checkMeaning(shown, old, text); err != nil {
-		return err
-	}
 	return f.put(name, shown, old, text)
+}
+
+// ofDocument returns the error for a file that is not formatted because it is part of a document.
+func ofDocument(name string) error {
+	return fmt.Errorf("%s is not formatted: it was extracted from a document, to which %s.origin maps its lines", name, filepath.Base(name))
+}
+
+// format returns the formatted text of a file. If the file has syntax errors, it returns them and
+// no text.
+func (f *formatter) format(name string, old []byte) ([]byte, []diag.Diagnostic, error) {
+	text, diags, err := format.Source(f.parser, source.NewFile(filepath.ToSlash(name), old), f.options.Defines)
+	if err == nil && len(diags) == 0 {
+		err = f.checkMeaning(name, old, text)
+	}
+	return text, diags, err
 }
 
 func (f *formatter) read(name string) ([]byte, error) {
@@ -173,7 +187,7 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 	var results [2]*sema.Result
 	for i, t := range [][]byte{old, text} {
 		o := f.options
-		o.Files, o.FS, o.Plain = []string{name}, overlay{name: name, text: t, folders: f.folders}, true
+		o.Files, o.FS, o.Plain = []string{name}, overlay{FileSystem: f.disk, name: name, text: t, folders: f.folders}, true
 		r, err := sema.Compile(o)
 		if err != nil {
 			return err
@@ -186,9 +200,9 @@ func (f *formatter) checkMeaning(name string, old, text []byte) error {
 	return nil
 }
 
-// overlay is the file system of the disk with one file replaced.
+// overlay is a file system with one file replaced.
 type overlay struct {
-	sema.Disk
+	sema.FileSystem
 	name    string
 	text    []byte
 	folders map[string][]os.DirEntry // that were read; nil to read them each time
@@ -198,7 +212,7 @@ func (o overlay) ReadFile(name string) ([]byte, error) {
 	if name == o.name {
 		return o.text, nil
 	}
-	return o.Disk.ReadFile(name)
+	return o.FileSystem.ReadFile(name)
 }
 
 // ReadDir returns the entries of a folder. All files of a run share them: most files of a run
@@ -207,7 +221,7 @@ func (o overlay) ReadDir(name string) ([]os.DirEntry, error) {
 	if entries, ok := o.folders[name]; ok {
 		return entries, nil
 	}
-	entries, err := o.Disk.ReadDir(name)
+	entries, err := o.FileSystem.ReadDir(name)
 	if err == nil && o.folders != nil {
 		o.folders[name] = entries
 	}
@@ -218,5 +232,8 @@ func (o overlay) Regular(name string, limit int64) error {
 	if name == o.name {
 		return nil
 	}
-	return o.Disk.Regular(name, limit)
+	if r, ok := o.FileSystem.(interface{ Regular(string, int64) error }); ok {
+		return r.Regular(name, limit)
+	}
+	return nil
 }

@@ -124,7 +124,7 @@ func TestFormattingKeepsTheMeaning(t *testing.T) {
 		formatted++
 		var results [2]*sema.Result
 		for i, s := range [][]byte{old, text} {
-			results[i], err = sema.Compile(sema.Options{Files: []string{file}, Include: []string{"testdata/ok/units"}, FS: overlay{name: file, text: s}})
+			results[i], err = sema.Compile(sema.Options{Files: []string{file}, Include: []string{"testdata/ok/units"}, FS: overlay{FileSystem: sema.Disk{}, name: file, text: s}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -157,7 +157,7 @@ func TestMeaningDiffers(t *testing.T) {
 	} {
 		var results [2]*sema.Result
 		for i, s := range []string{text, strings.Replace(text, tt.from, tt.to, 1)} {
-			r, err := sema.Compile(sema.Options{Files: []string{"p.x"}, FS: overlay{name: "p.x", text: []byte(s)}})
+			r, err := sema.Compile(sema.Options{Files: []string{"p.x"}, FS: overlay{FileSystem: sema.Disk{}, name: "p.x", text: []byte(s)}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -195,7 +195,7 @@ func TestFmtLayouts(t *testing.T) {
 			}
 			var results [2]*sema.Result
 			for i, s := range [][]byte{text, out} {
-				results[i], err = sema.Compile(sema.Options{Files: []string{file}, Include: []string{"testdata/ok/units"}, FS: overlay{name: file, text: s}})
+				results[i], err = sema.Compile(sema.Options{Files: []string{file}, Include: []string{"testdata/ok/units"}, FS: overlay{FileSystem: sema.Disk{}, name: file, text: s}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -36,6 +36,8 @@ func help(topic string) (text string, ok bool) {
 		return helpCompatRules(), true
 	case "wireshark":
 		return helpWireshark + helpUnit + helpDocument + helpExit, true
+	case "lsp":
+		return helpLSP + helpExit, true
 	case "version":
 		return "Print the version of xdrgen.\n\nUsage: xdrgen version\n", true
 	case "corpus":
@@ -71,6 +73,7 @@ Commands:
   lint        look for hazards in a correct protocol
   compat      report what a change to a protocol breaks
   wireshark   write a dissector for Wireshark and tshark
+  lsp         serve an editor: findings as you type, fixes, hover, formatting
   corpus      test the compiler on every .x file of a folder
   version     print the version of xdrgen
 

@@ -67,6 +67,9 @@ var parsers = []parser{
 	both("cmd/xdrgen/internal/capture/packets", false, "FuzzPackets"),
 	both("cmd/xdrgen/internal/capture/tcp", false, "cmd/xdrgen/internal/capture FuzzCapture"),
 
+	// Editors.
+	both("cmd/xdrgen/internal/lsp", false, "FuzzMessages"),
+
 	// Programs of examples.
 	both("gen/nfs3", true, "FuzzReadRes", "FuzzWriteArgs", "FuzzXDR"),
 	both("gen/mount3", true, "FuzzMountRes", "FuzzXDR"),

@@ -40,6 +40,7 @@ var debian = map[string]string{
 	"nfs-cat":             "libnfs-utils",
 	"nfs-cp":              "libnfs-utils",
 	"nfs-ls":              "libnfs-utils",
+	"nvim":                "neovim",
 	"openssl":             "openssl",
 	"patch":               "patch",
 	"qemu-aarch64-static": "qemu-user-static",

@@ -5,10 +5,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
-// findings collects the findings of a Compile, in the order in which they are found.
+// findings collects the findings of a Compile, in the order in which they are found, and the uses
+// of names.
 type findings struct {
-	diags []diag.Diagnostic
-	every bool // Options.Every
+	diags   []diag.Diagnostic
+	every   bool // Options.Every
+	indexed bool // Options.Index
+	uses    []Use
 }
 
 func (f *findings) report(d diag.Diagnostic) { f.diags = append(f.diags, d) }

@@ -95,7 +95,7 @@ func (t *trial) improves(set []int) bool {
 	}
 	t.left--
 	o := t.o
-	o.Plain = true
+	o.Plain, o.Index = true, false
 	edits := map[*source.File][]diag.Edit{}
 	for _, i := range set {
 		f := t.before[i].Fix[0].Span.File

@@ -139,8 +139,15 @@ func sameMeaning(a, b *symbol) bool {
 // resolve returns what a name means at a place, or nil if it is not declared. It reports a name
 // that several included units declare.
 func (f *findings) resolve(u *unit, name string, at source.Span, fits func(*symbol) bool) *symbol {
+	s := f.meaning(u, name, at, fits)
+	f.use(s, at)
+	return s
+}
+
+// meaning is resolve without the record of the use.
+func (f *findings) meaning(u *unit, name string, at source.Span, fits func(*symbol) bool) *symbol {
 	if home := u.home(at); home != u {
-		if s := f.resolve(home, name, at, fits); s != nil {
+		if s := f.meaning(home, name, at, fits); s != nil {
 			return u.current(s)
 		}
 		return nil

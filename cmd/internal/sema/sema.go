@@ -22,6 +22,7 @@ type Options struct {
 	Stubs      bool              // declares types that stubs need, as the line "rpc" does
 	Generate   bool              // requires the Go import paths of imported units
 	Plain      bool              // gives findings no suggestions, and does not try their fixes
+	Index      bool              // sets Result.Index
 
 	// FS is the source of the files. If nil, the default is Disk.
 	FS FileSystem
@@ -39,6 +40,7 @@ type Result struct {
 	Bind  *ir.Bind       // nil if there are errors; the zero value if there is no sidecar
 	Files []*source.File // all files that were read, in order
 	Diags []diag.Diagnostic
+	Index *Index // nil without Options.Index
 }
 
 // Compile compiles a unit. It returns an error if a file cannot be read. Faults in the text are
@@ -61,6 +63,9 @@ func Compile(o Options) (*Result, error) {
 	c.findings.diags = diag.Distinct(c.findings.diags)
 	diag.Sort(c.findings.diags, c.lib.files)
 	r.Diags = c.findings.diags
+	if o.Index {
+		r.Index = c.index(u)
+	}
 	if !o.Plain {
 		r.tryFixes(o)
 	}
@@ -92,7 +97,7 @@ type compiler struct {
 }
 
 func newCompiler(o Options) *compiler {
-	f := &findings{every: o.Every}
+	f := &findings{every: o.Every, indexed: o.Index}
 	lib := newLibrary(o.FS, f)
 	advice := &adviser{lib: lib, include: o.Include, plain: o.Plain}
 	return &compiler{findings: f, o: o, lib: lib, advice: advice, byDir: map[string]*unit{}}
