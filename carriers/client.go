@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/resend"
@@ -199,7 +200,7 @@ func (c *Client) Submit(ctx context.Context, call *oncrpc.Call, done func(*oncrp
 func (c *Client) Connect(ctx context.Context) error {
 	l, err := c.src.Acquire(ctx, false)
 	if err == nil {
-		c.src.Release(l)
+		c.src.returned(l)
 	}
 	return err
 }
@@ -223,6 +224,23 @@ type AddressStats struct {
 // Stats returns the state and the counts.
 func (c *Client) Stats() ClientStats {
 	return ClientStats{Addresses: c.src.stats(), Retransmissions: c.retrier.Again()}
+}
+
+// String returns the addresses with their states, for logs: "rdma 192.0.2.1:20049 is down:
+// carriers: no RDMA device; tcp 192.0.2.1:20049 is up".
+func (c *Client) String() string {
+	var text []string
+	for _, a := range c.src.stats() {
+		switch {
+		case a.Up:
+			text = append(text, a.Name+" is up")
+		case a.Reason != nil:
+			text = append(text, fmt.Sprintf("%s is down: %v", a.Name, a.Reason))
+		default:
+			text = append(text, a.Name+" has not answered yet")
+		}
+	}
+	return strings.Join(text, "; ")
 }
 
 // Close closes the Carriers of all addresses, and fails all Calls. The rules of the Carriers' Close

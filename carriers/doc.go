@@ -1,5 +1,14 @@
-// Package carriers combines the carriers of RPC: one handler on several, and one client for several
-// addresses.
+// Package carriers combines the carriers of RPC: RDMA where there is a device and TCP otherwise,
+// one handler on several carriers, and one client for several addresses.
+//
+// # RDMA or TCP
+//
+// Dial connects over RDMA if a device of this machine reaches the server, and otherwise over TCP.
+// Listen serves both. A nil Choice opens devices by the provider ibverbs, if the program is built
+// with the tag ibverbs.
+//
+//	servers, err := carriers.Listen(ctx, ":20200", handler, nil)
+//	client, err := carriers.Dial(ctx, "server:20200", nil)
 //
 // # A handler on several carriers
 //

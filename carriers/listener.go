@@ -42,6 +42,9 @@ type Listener struct {
 	// Start is called once at most.
 	Start func(ctx context.Context, h oncrpc.Handler) (Server, error)
 
+	// Optional says that the others serve without this one if Start returns ErrNoDevice.
+	Optional bool
+
 	// Discard is called in place of Start if a Listener before this one has failed. If nil, nothing
 	// is called.
 	Discard func() error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,13 +44,14 @@ type Served struct {
 //
 // While they drain, no server takes connections or Calls, and handlers answer those that they have.
 type Servers struct {
-	list  []started
-	ctx   context.Context // ends when draining begins
-	stop  context.CancelCauseFunc
-	wait  context.Context // of the drains; ends with Close
-	hurry context.CancelFunc
-	wg    sync.WaitGroup // a goroutine for each server, until it is closed
-	down  chan struct{}  // closed when all servers are closed
+	list    []started
+	skipped []*ServerError
+	ctx     context.Context // ends when draining begins
+	stop    context.CancelCauseFunc
+	wait    context.Context // of the drains; ends with Close
+	hurry   context.CancelFunc
+	wg      sync.WaitGroup // a goroutine for each server, until it is closed
+	down    chan struct{}  // closed when all servers are closed
 
 	mu   sync.Mutex
 	errs []error // of the servers' Close
@@ -85,6 +87,11 @@ func Start(ctx context.Context, h oncrpc.Handler, listeners ...Listener) (*Serve
 			err = s.start(ctx, h, l)
 		}
 	}
+	if err == nil && len(s.list) == 0 {
+		for _, e := range s.skipped {
+			err = errors.Join(err, e)
+		}
+	}
 	if err != nil {
 		for _, one := range s.list {
 			err = errors.Join(err, one.server.Close())
@@ -107,6 +114,10 @@ func (s *Servers) start(ctx context.Context, h oncrpc.Handler, l Listener) error
 		return &ServerError{l.Carrier, l.Addr, errors.New("the Listener has no Start")}
 	}
 	server, err := l.Start(ctx, h)
+	if err != nil && l.Optional && errors.Is(err, ErrNoDevice) {
+		s.skipped = append(s.skipped, &ServerError{l.Carrier, l.Addr, err})
+		return nil
+	}
 	if err != nil {
 		return &ServerError{l.Carrier, l.Addr, err}
 	}
@@ -139,6 +150,9 @@ func (s *Servers) List() []Served {
 	}
 	return list
 }
+
+// Skipped returns the reasons why Listeners with Optional are left out, in their order.
+func (s *Servers) Skipped() []*ServerError { return slices.Clone(s.skipped) }
 
 // String returns carriers and addresses, as in "tcp 127.0.0.1:2049, rdma 127.0.0.1:20049".
 func (s *Servers) String() string {

@@ -145,6 +145,14 @@ func (s *source) Release(l lease) {
 	s.mu.Unlock()
 }
 
+// returned takes back a lease that no Call has used.
+func (s *source) returned(l lease) {
+	s.mu.Lock()
+	l.addr.inFlight--
+	l.addr.calls--
+	s.mu.Unlock()
+}
+
 // take gives a Call an address that is up. mu must be held.
 func (s *source) take() (l lease, ok bool) {
 	if s.ctx.Err() != nil {

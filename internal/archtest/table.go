@@ -175,7 +175,7 @@ func Table() []Row {
 		{Package: "rdmaio/connconf", Imports: []string{"rdmaio", "runtime/oncrpc/rpc", "gen/*", "runtime/*"}},
 
 		// Above all carriers.
-		{Package: "carriers", Imports: []string{"internal/reconnect/machine", "internal/resend", "rdmaio", "rdmaio/verbs", "runtime/oncrpc", "runtime/oncrpc/tcp", "runtime/oncrpc/udp"}},
+		{Package: "carriers", Imports: []string{"internal/reconnect/machine", "internal/resend", "rdmaio", "rdmaio/verbs", ibverbs, "runtime/oncrpc", "runtime/oncrpc/tcp", "runtime/oncrpc/udp"}},
 
 		// Packages that no package imports, except for tests.
 		{Package: "cmd/rpcrdma/...", Imports: []string{"..."}, Outside: []string{kong}},

@@ -3,9 +3,11 @@ package main
 var combineTests = []string{"carriers"}
 
 const (
-	serversFile = "carriers/servers.go"
-	sourceFile  = "carriers/source.go"
-	tendFile    = "carriers/tend.go"
+	serversFile  = "carriers/servers.go"
+	sourceFile   = "carriers/source.go"
+	tendFile     = "carriers/tend.go"
+	choiceFile   = "carriers/choice.go"
+	overRDMAFile = "carriers/overrdma.go"
 )
 
 // combineMutants are in servers of several carriers, and in clients of several addresses.
@@ -32,5 +34,12 @@ var combineMutants = []mutant{
 	{"a late Call takes its address down", tendFile, "			s.suspect(l)\n", "			s.lose(l, err.Err)\n", combineTests},
 	{"an error of a Call takes its address down", tendFile, "	case ctx.Err() != nil, ofCall(err.Err):\n", "	case ctx.Err() != nil:\n", combineTests},
 	{"a Call is tried without end", "internal/resend/attempts.go", " || a.made == a.Most", "", combineTests},
+	{"RDMA is used in plaintext although TCP requires TLS", choiceFile, "	case c.PlainRDMA:\n", "	default:\n", combineTests},
+	{"TCP is used in plaintext although the device has TLS", choiceFile, "	case dev.TLS:\n", "	case dev.TLS && c.PlainRDMA:\n", combineTests},
+	{"a wish for TLS counts as a demand", choiceFile, "conn.TLS.Mode == tcp.TLSRequired", "conn.TLS.Mode != tcp.TLSOff", combineTests},
+	{"a device that may not be used stays open", choiceFile, "errors.Join(err, dev.Close())", "err", combineTests},
+	{"a removed device is kept", overRDMAFile, "		o.stale = o.stale || o.client == c\n", "", combineTests},
+	{"RDMA without a device is an error of the server", choiceFile, "Optional: set.Prefer != RDMAOnly", "Optional: false", combineTests},
+	{"the server's device is not closed", overRDMAFile, "errors.Join(s.Server.Close(), s.dev.Close())", "s.Server.Close()", combineTests},
 	{"an address that has recovered stays down", tendFile, "a.state, a.reason, a.tended, s.was = up,", "a.state, a.reason, a.tended, s.was = down,", combineTests},
 }

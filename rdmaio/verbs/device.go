@@ -101,6 +101,9 @@ type DeviceAttributes struct {
 	// (RFC 5042 §6.1.1; R8). If false, keys are as MemoryRegion.RKey says.
 	GuessableKeys bool
 
+	// TLS reports that the connections of Dial and Listen have TLS.
+	TLS bool
+
 	// Addresses is the form of address that Dial and Listen take.
 	Addresses AddressForm
 }

@@ -234,5 +234,6 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a.MaxPrivateData = maxPrivate
 	a.Addresses = verbs.AddressIP
 	a.HeapMemory, a.RemoteInvalidate, a.LendReceives, a.ReaderNotifies = true, true, true, true
+	a.TLS = c.TLS != nil
 	return soft.Lower(provider, a, c.Limits, mpa.MaxDepth)
 }

@@ -75,6 +75,7 @@ func (c *Config) attributes() (verbs.DeviceAttributes, error) {
 	a.MaxPrivateData = maxPrivate
 	a.Addresses = verbs.AddressIP
 	a.HeapMemory, a.RemoteInvalidate, a.LendReceives, a.ReaderNotifies = true, true, true, true
+	a.TLS = c.TLS != nil
 	a, err := soft.Lower(provider, a, c.Limits, 1<<15)
 	if err != nil {
 		return a, err
