@@ -15,7 +15,8 @@
 //	verbspeer silent 10.0.2.15:0 10.0.2.15:7000 'ip link set lo down' 'ip link set lo up' tcp
 //	verbspeer -device rxe0 removed 192.168.77.1:0
 //	verbspeer -device rxe0 fsx 20049 20048 192.168.77.1:/export/fsx /export/fsx
-//	verbspeer -device rxe0 nfs4 cut 2 192.168.77.1 'a command that cuts connections'
+//	verbspeer -device siw0 nfs4 cut 1 10.0.2.15 'a command that cuts connections'
+//	verbspeer -device rxe0 nfs4 cut 2 192.168.77.1 ''
 //
 // The commands fsx and nfs4 need the build tag ibverbs.
 package main

@@ -20,7 +20,7 @@ import (
 // files4 uses the kernel's NFS server of this machine, over the device, by versions 4.1 and 4.2.
 func files4(ctx context.Context, o *options, args []string) error {
 	if len(args) != 4 {
-		return fmt.Errorf("found arguments %q, expected a use, a minor version, an address and a command that cuts connections", args)
+		return fmt.Errorf("found arguments %q, expected a use, a minor version, an address, and a command that cuts connections or nothing", args)
 	}
 	use, host := use4.Uses[args[0]], args[2]
 	minor, err := strconv.ParseUint(args[1], 10, 32)
@@ -32,15 +32,19 @@ func files4(ctx context.Context, o *options, args []string) error {
 		return err
 	}
 	defer os.RemoveAll(local)
+	dev := &breaker{Device: o.dev}
 	s := &use4.Server{
 		Shell: script, Logf: log.Printf, Export: "/export", Local: local, Tester: "mounttest",
 		Cut: func(ctx context.Context) error {
+			if args[3] == "" {
+				return dev.cut()
+			}
 			_, err := script(ctx, args[3])
 			return err
 		},
 		Dial: func(ctx context.Context, cfg *nfs4.Config) (*nfs4.Session, error) {
 			over := &rdmaio.ClientConfig{MinBackoff: 20 * time.Millisecond, MaxBackoff: time.Second}
-			return nfs4.DialRDMA(ctx, o.dev, fmt.Sprintf("%s:%d", host, oncrpc.PortNFSRDMA), cfg, use4.OneCredit(over))
+			return nfs4.DialRDMA(ctx, dev, fmt.Sprintf("%s:%d", host, oncrpc.PortNFSRDMA), cfg, use4.OneCredit(over))
 		},
 		Client: func(ctx context.Context, cfg *client4.Config) (*client4.Client, error) {
 			cfg.Provider = "ibverbs=" + o.device
