@@ -138,7 +138,6 @@ func mountLocksRestart(t *T) {
 // own port mapper and status monitor. The lock of one is refused to the other, which is called when
 // the program that has it is killed.
 func mountLocksTwo(t *T) {
-	needLocksInNetworks(t)
 	lockNetwork(t)
 	t.Run(ipCommand, "netns", "add", "second")
 	t.Cleanup(func() { t.Run(ipCommand, "netns", "delete", "second") })
@@ -169,12 +168,4 @@ func mountLocksTwo(t *T) {
 		Expected: "the lock of one is refused to the other, which is called by GRANTED when the first one's program ends", Saw: "refused, and granted",
 	})
 	t.Say("a lock is refused to another machine, and granted when its holder is killed")
-}
-
-// needLocksInNetworks skips a case on kernels whose lock manager does not work in a network
-// namespace.
-func needLocksInNetworks(t *T) {
-	if strings.HasPrefix(t.Kernel(), "6.1.") {
-		t.Skipf("in a network namespace of Linux 6.1, a program that locks a file hangs before LOCK is sent")
-	}
 }
