@@ -8,8 +8,8 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/vfs"
 )
 
-// The calls that a server makes for LOOKUP: it finds the directory by the ID in a handle, and a file
-// in it by its name. What it gets of the file is valid until the call ends.
+// The calls that a server makes for LOOKUP: it finds the directory by the ID in a handle, and a
+// file in it by its name.
 func Example() {
 	var files vfs.FS = memfs.New(memfs.Config{})
 	root, _, err := files.Root()

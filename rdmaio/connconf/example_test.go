@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// Client and server negotiate the limits of a connection of version 1 by its first call.
+// The first call over version 1 negotiates the limits of its connection.
 func Example() {
 	ctx := context.Background()
 	network := mem.New(nil)

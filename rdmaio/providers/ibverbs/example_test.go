@@ -10,13 +10,13 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// A client of RPC over RDMA with the first RDMA device of this machine. The program is linked to the
-// C library (docs/ibverbs.md), and needs rdma-core when it runs.
+// A client of RPC over RDMA with the first RDMA device of this machine. The program is linked to
+// the C library (docs/ibverbs.md), and needs rdma-core when it runs.
 func Example() {
 	ctx := context.Background()
 	dev, err := ibverbs.Open(nil)
 	if err != nil {
-		log.Fatal(err) // it says what is missing
+		log.Fatal(err) // which names the missing library or device
 	}
 	defer dev.Close()
 	client, err := rdmaio.NewClient(dev, "garden:20049", nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/rpc"
 )
 
-// A server and a client of RPC over RDMA in one process, as in tests. The server's device has a name
+// A server and a client of RPC over RDMA in one process, as in tests. The server listens at a name
 // in place of an address.
 func Example() {
 	ctx := context.Background()

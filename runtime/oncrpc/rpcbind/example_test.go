@@ -12,7 +12,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 )
 
-// A service is registered for RDMA, and found by a client. On a host with an rpcbind of its own,
+// A service is registered for RDMA, and found by a client. On a host that runs rpcbind,
 // rpcbind.Dial connects to port 111 in place of tcp.Dial.
 func Example() {
 	ctx := context.Background()

@@ -9,7 +9,7 @@ import (
 )
 
 // breaker is a device that can cut the connections it has dialed. That is for rxe, which has no TCP
-// connections for ss -K, and whose kernel may stand still for minutes after packets were lost.
+// connections for ss -K, and which may refuse connections for minutes after packets were lost.
 type breaker struct {
 	verbs.Device
 
