@@ -414,7 +414,7 @@ func TestPerfWithoutCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for _, args := range []string{"perf -t 10ms ", "perf -json -t 10ms ", "perf -json -n 5 -histogram -i 0 ", "perf -async -depth 4 -t 10ms "} {
+	for _, args := range []string{"perf -t 10s ", "perf -json -t 10s ", "perf -json -n 5 -histogram -i 0 ", "perf -async -depth 4 -t 10s "} {
 		code, stdout, stderr := try(context.Background(), strings.Fields(args+s.Addr())...)
 		if code != exitPeer || !strings.Contains(stdout+stderr, "unavailable") || strings.Contains(stdout, `"end"`) || strings.Contains(stdout, "p99") {
 			t.Errorf("%s: exit %d\n%s%s", args, code, stdout, stderr)
