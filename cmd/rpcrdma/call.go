@@ -54,7 +54,10 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 	}
 	lines := c.Data != nil && *c.Data == "-"
 	env.json = env.json || lines // each line has an object
-	host, port, err := splitHostPort(c.Host, "0")
+	host, port, err := c.Host, uint16(0), error(nil)
+	if !oncrpc.IsLocal(host) {
+		host, port, err = splitHostPort(c.Host, "0")
+	}
 	switch {
 	case c.addressFirst():
 		return &failure{
@@ -72,7 +75,7 @@ func (c *callCmd) run(ctx context.Context, env environment) error {
 	case err == nil && c.Timeout <= 0:
 		err = fmt.Errorf("-W is %v, must be positive", c.Timeout)
 	case err == nil:
-		err = c.remoteFlags.check()
+		err = errors.Join(c.remoteFlags.check(), c.remoteFlags.checkLocal(host))
 	}
 	if err != nil {
 		return &failure{code: exitUsage, stage: "call", err: err}
@@ -102,7 +105,7 @@ func (c *callCmd) addressFirst() bool {
 		return false
 	}
 	host, port, err := splitHostPort(c.File, "0")
-	return err == nil && host != "" && port != 0
+	return oncrpc.IsLocal(c.File) || err == nil && host != "" && port != 0
 }
 
 // missing returns a usage error that has the procedures of the file.

@@ -175,7 +175,7 @@ Flags:
 
 const helpServe = `Run a server for ping, perf and conform until interrupted.
 
-Usage: rpcrdma serve [flags] [[HOST:]PORT]
+Usage: rpcrdma serve [flags] [[HOST:]PORT | unix:PATH]
 
 Examples:
   rpcrdma serve                      port 20049 on all addresses
@@ -185,6 +185,8 @@ Examples:
   rpcrdma serve -versions 1,2        each client has the version that it begins with
   rpcrdma serve -tls -cert cert.pem -key key.pem
   rpcrdma serve -carrier tcp 20050   RPC over TCP, for conform and other clients
+  rpcrdma serve -carrier tcp unix:/run/rpc.sock
+                                     the same at a local socket
   rpcrdma serve -http 6060           with a live page, at http://127.0.0.1:6060/debug/rpcrdma
 
 When the server accepts connections, it prints the line "ready ADDRESS" to standard error.

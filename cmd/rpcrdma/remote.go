@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"strings"
 	"syscall"
 	"time"
 
@@ -54,6 +56,21 @@ func (f *remoteFlags) check() error {
 	return device.check()
 }
 
+// checkLocal refuses flags that have no effect at a local socket.
+func (f *remoteFlags) checkLocal(host string) error {
+	switch {
+	case !oncrpc.IsLocal(host):
+		return nil
+	case f.Carrier != "tcp":
+		return fmt.Errorf("found the socket %s, expected HOST[:PORT] with -carrier rdma", host)
+	case f.Pcap != "":
+		return fmt.Errorf("-pcap writes packets of TCP: %s does not use it", host)
+	case f.TLS != "off" && f.TLSName == "" && !f.Insecure:
+		return fmt.Errorf("-tls at %s needs -tls-name, because a socket has no host name", host)
+	}
+	return nil
+}
+
 // tlsModes are the values of -tls.
 var tlsModes = map[string]tcp.TLSMode{"off": tcp.TLSOff, "wanted": tcp.TLSWanted, "required": tcp.TLSRequired}
 
@@ -69,6 +86,8 @@ type remote struct {
 func (f *remoteFlags) connect(ctx context.Context, env environment, host string, port uint16, p oncrpc.Program, wait time.Duration) (*remote, error) {
 	addr := joinAddress(host, port)
 	switch {
+	case oncrpc.IsLocal(host):
+		addr, host = host, "" // no certificate has a path as its name
 	case port != 0:
 	case f.Carrier == "rdma" && p.Number == nfsProgram:
 		addr = joinAddress(host, oncrpc.PortNFSRDMA)
@@ -143,6 +162,12 @@ func explainTCP(stage, addr string, err error) *failure {
 		f.help = adviceTLS(err, "-cert, -key, -ca, -tls-name and -no-alpn that suit the server (rpcrdma help call); its log may have the reason")
 	case errors.As(err, &name):
 		f.stage, f.help = "name of "+addr, "check the name, or use an IP address"
+	case oncrpc.IsLocal(addr) && errors.Is(err, fs.ErrNotExist):
+		f.help = "start the server, or check the path of its socket"
+	case oncrpc.IsLocal(addr) && errors.Is(err, fs.ErrPermission):
+		f.help = "as a user who may write to the socket: ls -l " + strings.TrimPrefix(addr, oncrpc.LocalPrefix)
+	case oncrpc.IsLocal(addr) && errors.Is(err, syscall.ECONNREFUSED):
+		f.help = "start the server: it has left its socket"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		f.help = "start the server, or check the port: rpcrdma info HOST lists the programs of a host and where they are"
 	case errors.Is(err, context.DeadlineExceeded):

@@ -35,7 +35,12 @@ func TestRealRpcbind(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	code, out, errs := try(ctx, "info", "-json", "localhost")
+	// Its socket in the file system takes the same calls, and names the user of a registration.
+	code, out, errs := try(ctx, "call", "../../spec/x/rpcbind/rpcbind.x", "unix:/run/rpcbind.sock", "100000.4.4")
+	if code != exitDone || !strings.Contains(out, "/run/rpcbind.sock") || !strings.Contains(out, "superuser") {
+		t.Errorf("call: exit %d, %s%s", code, out, errs)
+	}
+	code, out, errs = try(ctx, "info", "-json", "localhost")
 	if code != exitDone {
 		t.Fatalf("exit %d, %s%s", code, out, errs)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/monitor"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
@@ -38,6 +39,8 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	case err != nil:
 	case c.Carrier != "rdma" && (c.Trace != "" || c.Pcap != ""):
 		err = errors.New("-trace and -pcap show RDMA: they have no effect with -carrier " + c.Carrier)
+	case oncrpc.IsLocal(c.Addr) && c.Carrier != "tcp":
+		err = fmt.Errorf("found the socket %s, expected [HOST:]PORT with -carrier %s: only -carrier tcp has local sockets", c.Addr, c.Carrier)
 	case c.Carrier == "udp" && c.TLS:
 		err = errors.New("-tls is for streams: it is not possible with -carrier udp")
 	}
@@ -83,6 +86,9 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		fail = &failure{code: exitFailed, stage: "listen", err: err, help: "an address of this machine, and a port that this user may open"}
 		if errors.Is(err, verbs.ErrAddressInUse) || errors.Is(err, syscall.EADDRINUSE) {
 			fail.help = "another port, or 0 for any free one"
+			if oncrpc.IsLocal(addr) {
+				fail.help = "another path, or stop the server that listens there"
+			}
 		}
 		return fail
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"net"
 	"net/netip"
 
 	"github.com/rpcrdma/rpcrdma/examples/notes/notes"
@@ -15,11 +14,10 @@ import (
 // withBinder calls use with the rpcbind of this host. It is asked over its socket in the file
 // system, where it knows the user.
 func withBinder(ctx context.Context, use func(*rpcbind.Client) error) error {
-	nc, err := (&net.Dialer{}).DialContext(ctx, "unix", "/run/rpcbind.sock")
+	conn, err := tcp.Dial(ctx, "unix:/run/rpcbind.sock", nil)
 	if err != nil {
 		return err
 	}
-	conn := tcp.NewConn(nc, nil)
 	defer conn.Close()
 	return use(rpcbind.NewClient(conn, nil))
 }

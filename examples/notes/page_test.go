@@ -48,18 +48,22 @@ func TestPage(t *testing.T) {
 	golden.CheckString(t, page, out.String())
 }
 
-// The page quotes the example of callbacks as it is.
-func TestCallbacks(t *testing.T) {
+// The page quotes parts of examples as they are.
+func TestQuotedExamples(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, ok := strings.Cut(string(text), "\n## 9. Call the client\n")
-	_, quoted, ok2 := strings.Cut(section, "```go\n")
-	quoted, _, ok3 := strings.Cut(quoted, "```")
-	example, err := os.ReadFile("../../runtime/oncrpc/rpc/example_callback_test.go")
-	if err != nil || !ok || !ok2 || !ok3 || !strings.Contains(string(example), quoted) {
-		t.Errorf("%v; the example does not have\n%s", err, quoted)
+	for title, file := range map[string]string{
+		"9. Serve this machine alone": "tcp/example_local_test.go", "10. Call the client": "rpc/example_callback_test.go",
+	} {
+		_, section, ok := strings.Cut(string(text), "\n## "+title+"\n")
+		_, quoted, ok2 := strings.Cut(section, "```go\n")
+		quoted, _, ok3 := strings.Cut(quoted, "```")
+		example, err := os.ReadFile("../../runtime/oncrpc/" + file)
+		if err != nil || !ok || !ok2 || !ok3 || !strings.Contains(string(example), quoted) {
+			t.Errorf("%v; %s does not have\n%s", err, file, quoted)
+		}
 	}
 }
 

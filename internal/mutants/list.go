@@ -68,7 +68,7 @@ var mutants = slices.Concat(
 	delegationMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
-	rdmaSubmitMutants, monitorMutants, certsMutants,
+	rdmaSubmitMutants, monitorMutants, certsMutants, localMutants,
 	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,

@@ -20,3 +20,19 @@ func TestHostOf(t *testing.T) {
 		}
 	}
 }
+
+// A local process is a host by itself, and its source is the user.
+func TestHostOfLocalProcess(t *testing.T) {
+	for addr, want := range map[string][2]string{
+		"unix:uid=1000,pid=7": {"unix:uid=1000,pid=7", "unix:uid=1000"}, "unix:": {"unix:", "unix:"}, "unix:/run/s": {"unix:/run/s", "unix:/run/s"},
+	} {
+		if host, source := HostOf(addr); host != want[0] || source != want[1] {
+			t.Errorf("%s: %q, %q", addr, host, source)
+		}
+	}
+	for addr, want := range map[string]bool{"unix:/run/s": true, "unix:./s": true, "unix:@s": true, "unix:2049": false, "unix:s": false, "": false} {
+		if IsLocal(addr) != want {
+			t.Errorf("IsLocal(%q) is %v", addr, !want)
+		}
+	}
+}

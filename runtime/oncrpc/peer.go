@@ -1,6 +1,9 @@
 package oncrpc
 
-import "crypto"
+import (
+	"crypto"
+	"strings"
+)
 
 // Peer describes the host at the other end of a connection. It says nothing about users: the
 // credential of each Call does, and neither stands for the other (RFC 9289 §4.2). A server decides
@@ -12,6 +15,11 @@ type Peer struct {
 
 	// TLS describes the TLS session, and is nil without TLS.
 	TLS *TLSState
+
+	// Local is the process at the other end of a local socket, as its system knows it.
+	// It is nil over a network, and on systems other than Linux. Unlike the rest of Peer it is a
+	// user: the system vouches for it, as it does not for a credential with AUTH_SYS.
+	Local *LocalIdentity
 
 	// Host is the identity by the host authentication of RPC-over-RDMA version 2. It is nil
 	// without it.
@@ -34,6 +42,26 @@ type TLSState struct {
 	// Verified reports whether PeerCertificates lead to an authority that this side trusts. If
 	// false, all in them except the key of the first is a claim of the peer.
 	Verified bool
+}
+
+// LocalIdentity is a process of this machine: of a client the one that has connected, of a server
+// the one that listens. Another process may have inherited the socket since, or have got the PID.
+// UID and GID are numbers of the user namespace in which this process runs.
+type LocalIdentity struct {
+	UID, GID uint32 // the effective user and group; groups beyond these are not known
+	PID      int
+}
+
+// LocalPrefix begins the address of a local socket. The path follows, or "@" and an
+// abstract name of Linux. Conn.RemoteAddr of a client there is LocalPrefix and its process, as in
+// "unix:uid=1000,pid=4711", or LocalPrefix alone if that is not known.
+const LocalPrefix = "unix:"
+
+// IsLocal reports whether an address is one of a local socket, and not of a host with the
+// name unix: LocalPrefix and a path, which contains a slash, or an abstract name.
+func IsLocal(addr string) bool {
+	path, ok := strings.CutPrefix(addr, LocalPrefix)
+	return ok && (strings.HasPrefix(path, "@") || strings.ContainsAny(path, `/\`))
 }
 
 // HostIdentity is the identity of an authenticated host.

@@ -15,8 +15,8 @@
 // this from no other host. Over TCP, rpcbind does not know the user, and any user of the host can
 // remove the registration. Over its socket in the file system it knows the user:
 //
-//	nc, err := net.Dial("unix", "/run/rpcbind.sock")
-//	c := rpcbind.NewClient(tcp.NewConn(nc, nil), nil)
+//	conn, err := tcp.Dial(ctx, "unix:/run/rpcbind.sock", nil)
+//	c := rpcbind.NewClient(conn, nil)
 //	err = c.Set(ctx, 100003, 4, oncrpc.NetIDRDMA, netip.MustParseAddrPort("0.0.0.0:20049"), "")
 //
 // A [Server] keeps such a table in memory, for tests and for hosts without another rpcbind.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"net/netip"
+	"strconv"
 	"sync"
 	"time"
 
@@ -24,7 +25,8 @@ type ServerConfig struct {
 	// call: oncrpc.Refused makes one. A caller can remove its own registrations, and Superuser can
 	// remove all. The name that the caller itself gives has no effect.
 	//
-	// If nil, the default allows only calls from a loopback address to one. The callers are
+	// If nil, the default allows only calls from a loopback address to one, and at a socket in the
+	// file system. The callers there are Superuser or the number of their user. Others are
 	// Superuser if their port is below 1024, which systems reserve for the superuser, and "unknown"
 	// otherwise.
 	Owner func(r *rpc.Request) (string, error)
@@ -228,6 +230,12 @@ func local(r *rpc.Request) netip.AddrPort {
 // localOwner is the default of ServerConfig.Owner. RFC 1833 §2.2.2: only clients on the same host
 // may call SET and UNSET.
 func localOwner(r *rpc.Request) (string, error) {
+	if process := r.Peer().Local; process != nil {
+		if process.UID == 0 {
+			return Superuser, nil
+		}
+		return strconv.FormatUint(uint64(process.UID), 10), nil
+	}
 	at, err := netip.ParseAddrPort(r.Peer().Addr)
 	switch {
 	case err != nil || !at.Addr().Unmap().IsLoopback():

@@ -39,11 +39,11 @@ func TestRealServer(t *testing.T) {
 	s := &real{suite: suite{ctx: ctx, four: dial(t, ctx, "127.0.0.1"), six: dial(t, ctx, "::1")}, rpcinfo: rpcinfo}
 	defer s.four.Close()
 	defer s.six.Close()
-	socket, err := net.Dial("unix", "/run/rpcbind.sock")
+	socket, err := tcp.Dial(ctx, "unix:/run/rpcbind.sock", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.socket = tcp.NewConn(socket, nil)
+	s.socket = socket
 	defer s.socket.Close()
 
 	s.run(t)

@@ -2,7 +2,6 @@ package rpcbind
 
 import (
 	"context"
-	"net"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -28,14 +27,10 @@ func TestTirpcUsesOurServer(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	binder := NewServer(&ServerConfig{Owner: func(*rpc.Request) (string, error) { return "us", nil }})
+	binder := NewServer(nil)
 	handler := rpc.NewHandler(nil, binder.Services()...)
-	for network, addr := range map[string]string{"tcp": "127.0.0.1:111", "unix": "/run/rpcbind.sock"} {
-		ln, err := net.Listen(network, addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		server, err := tcp.Serve(ln, handler, nil)
+	for _, addr := range []string{"127.0.0.1:111", "unix:/run/rpcbind.sock"} {
+		server, err := tcp.Listen(ctx, addr, handler, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -173,8 +173,8 @@ type ClientStats struct {
 	DelayedCalls uint64
 }
 
-// NewClient returns a Client for a server at an address of the form that net.Dial has for "tcp". It
-// does not connect before the first Call. cfg may be nil. The caller must Close the Client. An
+// NewClient returns a Client for a server at an address of the form that Dial has. It does not
+// connect before the first Call. cfg may be nil. The caller must Close the Client. An
 // address without a port is an error, unless ClientConfig.Dial has another form.
 func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 	set, err := cfg.settled()
@@ -182,7 +182,11 @@ func NewClient(addr string, cfg *ClientConfig) (*Client, error) {
 		return nil, err
 	}
 	if cfg == nil || cfg.Dial == nil {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
+		if path, ok := localPath(addr); ok {
+			if err := checkPath(path); err != nil {
+				return nil, err
+			}
+		} else if _, _, err := net.SplitHostPort(addr); err != nil {
 			return nil, fmt.Errorf("tcp: the address of a Client must be host:port: %w", err)
 		}
 	}

@@ -2,6 +2,7 @@ package tcp
 
 import (
 	"errors"
+	"io/fs"
 	"log/slog"
 	"math"
 	"runtime"
@@ -149,6 +150,11 @@ type Config struct {
 	// one IPv6 network of 64 bits. If zero, the default is 64. If negative, there is no limit.
 	// Connections from this machine are limited only if it is positive.
 	MaxPerSource int
+
+	// SocketMode has the permissions of the file that Listen makes for an address such as
+	// "unix:/run/notes.sock". If zero, the default is 0600. To connect, a user needs the permission
+	// to write.
+	SocketMode fs.FileMode
 
 	// NoCancel turns package cancel off. Without it, a Call whose context is done after it was sent
 	// is followed by a Call of program 0x2000ca11 that says so, at most one at a time. After one

@@ -27,11 +27,10 @@ import (
 // A goroutine reads records: it passes replies to the Calls that wait for them, and each Call to
 // the handler. Another one writes while there is something to write (see writer).
 type Conn struct {
-	set      *settings
-	shared   *shared      // with the other connections of its server, if any
-	log      *slog.Logger // with the peer's address
-	local    string       // the address of this end
-	remote   string       // the peer's address
+	set    *settings
+	shared *shared      // with the other connections of its server, if any
+	log    *slog.Logger // with the peer's address
+	ends
 	out      writer
 	in       records
 	xids     oncrpc.XIDs
@@ -82,15 +81,16 @@ type Stats struct {
 // counts has the fields of Stats that no other state has.
 type counts struct{ strayReplies, droppedCalls uint64 }
 
-// Dial connects to a server at an address of the form that net.Dial has for "tcp". ctx bounds the
-// call of Dial. cfg may be nil. The caller must Close the connection.
+// Dial connects to a server at an address of the form that net.Dial has for "tcp", or at a socket
+// of this machine, such as "unix:/run/notes.sock" (see "Local sockets" in the
+// documentation of the package). ctx bounds the call of Dial. cfg may be nil. The caller must Close
+// the connection.
 func Dial(ctx context.Context, addr string, cfg *Config) (*Conn, error) {
 	set := cfg.settle()
 	if err := set.settleTLS(false); err != nil {
 		return nil, err
 	}
-	d := net.Dialer{KeepAlive: -1} // deadpeer.Watch sets it
-	nc, err := d.DialContext(ctx, "tcp", addr)
+	nc, err := dialStream(ctx, addr)
 	if err == nil && set.tls != nil {
 		nc, err = set.tls.startTLS(ctx, nc, addr, &set)
 	}
@@ -131,11 +131,11 @@ func ServeConn(nc net.Conn, h oncrpc.Handler, cfg *Config) *Conn {
 
 func newConn(nc net.Conn, set *settings, accepted bool, h oncrpc.Handler, with *shared) *Conn {
 	deadpeer.Watch(nc, set.PeerTimeout)
+	between := endsOf(nc, accepted)
 	c := &Conn{
-		set: set, shared: with,
+		set: set, shared: with, ends: between,
 		serving: serving{handler: h, reuses: oncrpc.ForgetsRequests(h)}, security: security{secured: hasTLS(nc)},
-		local: nc.LocalAddr().String(), remote: nc.RemoteAddr().String(), accepted: accepted,
-		log: set.Logger.With("peer", nc.RemoteAddr().String()), record: new([]byte),
+		accepted: accepted, log: set.Logger.With("peer", between.remote), record: new([]byte),
 	}
 	c.join()
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())

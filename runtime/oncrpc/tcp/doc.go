@@ -83,6 +83,22 @@
 // Handlers without a bound share a third of Config.MaxMemory, so that few of them run at a time,
 // five by default: see Config.MaxReply. Memory that a handler takes for itself is not counted.
 //
+// # Local sockets
+//
+// Dial, NewClient and Listen also take the address of a local stream socket (AF_UNIX): "unix:" and
+// a path that contains a slash, as in "unix:/run/notes.sock" or "unix:./notes.sock", or on Linux
+// "unix:@" and an abstract name. The records are the same.
+//
+// Listen makes the file with the permissions of Config.SocketMode, by default for its own user
+// alone. It replaces the socket that a killed server has left, but neither a file that is not a
+// socket nor the socket of a server that listens. Close removes the file. An abstract name has no
+// file and no permissions: every process of the network namespace can connect.
+//
+// On Linux the system says which process is at the other end: oncrpc.Peer.Local has its user, which
+// no credential of AUTH_SYS proves. A handler compares the two, or ignores the credential. The loss
+// of the process is noticed at once. Conn.Probe does nothing, and Config.MaxPerSource counts all
+// local clients together.
+//
 // # TLS
 //
 // With Config.TLS, connections have RPC-with-TLS (RFC 9289). Each begins in plaintext. The client's

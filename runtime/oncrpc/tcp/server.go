@@ -47,13 +47,13 @@ type ServerStats struct {
 	Memory     int    // bytes that Requests and replies take (Config.MaxMemory)
 }
 
-// Listen starts a server at an address of the form that net.Listen has for "tcp". ctx bounds the
-// call of Listen, not the server. cfg may be nil. h must not be nil. The caller must Close the
-// server.
+// Listen starts a server at an address of the form that net.Listen has for "tcp", or at a socket of
+// this machine, such as "unix:/run/notes.sock" (see "Local sockets" in the documentation
+// of the package). ctx bounds the call of Listen, not the server. cfg may be nil. h must not be
+// nil. The caller must Close the server.
 func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*Server, error) {
 	set := cfg.settle()
-	lc := net.ListenConfig{KeepAlive: -1} // deadpeer.Watch sets it
-	ln, err := lc.Listen(ctx, "tcp", addr)
+	ln, err := listenStream(ctx, addr, set.SocketMode)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +87,8 @@ func serve(ln net.Listener, h oncrpc.Handler, set settings) (*Server, error) {
 	return s, nil
 }
 
-// Addr returns the address of the listener.
-func (s *Server) Addr() string { return s.ln.Addr().String() }
+// Addr returns the address of the listener, in the form that Dial takes.
+func (s *Server) Addr() string { return addressOf(s.ln.Addr()) }
 
 // acceptPause is the pause after a failure to accept, for want of file descriptors for example.
 const acceptPause = 50 * time.Millisecond
@@ -182,7 +182,7 @@ func (s *Server) start(nc net.Conn, late bool) bool {
 	source := admission.SourceOf(nc.LocalAddr().String(), nc.RemoteAddr().String())
 	if verdict, why := s.admit(source); why != nil {
 		s.stats.Rejected++
-		s.log.Warn("tcp: a connection was rejected", "peer", nc.RemoteAddr().String(), "reason", why)
+		s.log.Warn("tcp: a connection was rejected", "peer", endsOf(nc, true).remote, "reason", why)
 		s.reject(nc, verdict)
 		return false
 	}

@@ -73,6 +73,9 @@ func (t *tlsSettings) upgrade(ctx context.Context, nc net.Conn, addr string, lim
 		log.Warn("tcp: the connection has no TLS", "mode", t.Mode.String(), "reason", refusal)
 		return nc, nil
 	}
+	if _, ok := localPath(addr); ok { // no certificate has a path as its name
+		addr = ""
+	}
 	stream := t.Client(nc, addr)
 	if err := stream.Handshake(ctx, limit); err != nil {
 		hint := ""

@@ -224,8 +224,11 @@ func logTLS(log *slog.Logger, mode TLSMode, state tls.ConnectionState) {
 }
 
 // Peer describes the host of the peer. TLS comes from RPC-with-TLS, or from a stream that was given
-// to NewConn or ServeConn and has the method ConnectionState, as a *tls.Conn does.
-func (c *Conn) Peer() oncrpc.Peer { return oncrpc.Peer{Addr: c.RemoteAddr(), TLS: c.tlsState()} }
+// to NewConn or ServeConn and has the method ConnectionState, as a *tls.Conn does. Local comes from
+// a local socket.
+func (c *Conn) Peer() oncrpc.Peer {
+	return oncrpc.Peer{Addr: c.RemoteAddr(), TLS: c.tlsState(), Local: c.process}
+}
 
 // security is the TLS of a connection. The connection's mu guards secured and switching.
 //
