@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sort"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
@@ -33,7 +32,7 @@ func (c *checkCmd) fix(log io.Writer, o sema.Options) error {
 			if !c.given(f) {
 				continue
 			}
-			found := fixable(r.Diags, f)
+			found := diag.Fixable(r.Diags, f)
 			switch {
 			case len(found) == 0:
 			case f.Origin != nil && !proposed[f.Name]:
@@ -66,26 +65,6 @@ func (c *checkCmd) given(f *source.File) bool {
 		}
 	}
 	return false
-}
-
-// fixable returns the findings in a file that have a fix, in order of position. Of findings
-// whose edits overlap, it returns the first.
-func fixable(ds []diag.Diagnostic, f *source.File) []diag.Diagnostic {
-	var out []diag.Diagnostic
-	for _, d := range ds {
-		if len(d.Fix) > 0 && d.Fix[0].Span.File == f {
-			out = append(out, d)
-		}
-	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Fix[0].Span.Start < out[j].Fix[0].Span.Start })
-	kept, end := out[:0], -1
-	for _, d := range out {
-		if first := d.Fix[0].Span; first.Start > end {
-			kept = append(kept, d)
-			end = d.Fix[len(d.Fix)-1].Span.End
-		}
-	}
-	return kept
 }
 
 // apply returns the text of a file after the edits of the findings.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/document"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lsp"
+	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
 // lspCmd is the command "lsp".
@@ -32,17 +34,21 @@ func (c *lspCmd) run(env environment) int {
 	}
 	return lsp.Serve(lsp.Config{
 		In: in, Out: env.stdout, Log: env.stderr, Version: version(), Options: o,
-		Compile: compileOpen, Format: formatOpen,
+		Compile: compileOpen, Format: formatOpen, IsDocument: xdrdoc.IsDocument,
 	})
 }
 
 // compileOpen compiles a unit as check does.
 func compileOpen(o sema.Options) (*sema.Result, error) {
 	r, err := document.Choice{}.Compile(o)
-	if err == nil {
-		warnOfGo(r)
+	switch {
+	case errors.Is(err, xdrdoc.ErrNoXDR): // as most documents
+		return &sema.Result{}, nil
+	case err != nil:
+		return nil, err
 	}
-	return r, err
+	warnOfGo(r)
+	return r, nil
 }
 
 // formatOpen formats a text as fmt does.

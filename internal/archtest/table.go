@@ -93,7 +93,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/trial", Sequential: true},
 		{Package: "cmd/xdrgen/internal/wild", Sequential: true},
 		// The language server, which gets the back ends and the reader of documents as functions.
-		{Package: "cmd/xdrgen/internal/lsp", Imports: append([]string{"cmd/internal/ir", "cmd/internal/packet", "cmd/internal/sema", "cmd/internal/syntax"}, diags...)},
+		{Package: "cmd/xdrgen/internal/lsp", Imports: append([]string{"cmd/internal/bind", "cmd/internal/ir", "cmd/internal/packet", "cmd/internal/sema", "cmd/internal/syntax"}, diags...)},
 		{Package: "cmd/xdrgen", Imports: []string{"cmd/internal/*", "cmd/xdrgen/internal/...", "internal/cli/...", "internal/spelling", "internal/xdrdoc"}, Outside: []string{kong}, Sequential: true},
 		{Package: "tools/extract/...", Imports: []string{"internal/spelling", "internal/xdrdoc"}, Sequential: true},
 		{Package: "tools/speccheck/...", Sequential: true},

@@ -140,6 +140,9 @@ var definitions = []string{"const", "typedef", "enum", "struct", "union", "progr
 
 func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
+// Statements returns the first words of statements.
+func Statements() []string { return slices.Clone(statements) }
+
 // statements are the first words of statements.
 var statements = []string{"package", "prefix", "rename", "import", "type", "define", "open", "code", "message", "number", "payload", "ddp", "with", "rpc", "async", "once", "nonblocking", "reply", "views", "amend", "replace", "from", "attributes"}
 

@@ -2,6 +2,7 @@ package diag
 
 import (
 	"bytes"
+	"sort"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
@@ -19,6 +20,26 @@ func Apply(f *source.File, edits []Edit) []byte {
 		}
 	}
 	return append(out, f.Text[at:]...)
+}
+
+// Fixable returns the findings in a file that have a fix, in order of position. Of findings
+// whose edits overlap, it returns the first.
+func Fixable(ds []Diagnostic, f *source.File) []Diagnostic {
+	var out []Diagnostic
+	for _, d := range ds {
+		if len(d.Fix) > 0 && d.Fix[0].Span.File == f {
+			out = append(out, d)
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Fix[0].Span.Start < out[j].Fix[0].Span.Start })
+	kept, end := out[:0], -1
+	for _, d := range out {
+		if first := d.Fix[0].Span; first.Start > end {
+			kept = append(kept, d)
+			end = d.Fix[len(d.Fix)-1].Span.End
+		}
+	}
+	return kept
 }
 
 // maxFixLines limits the number of lines that are written for a fix.

@@ -99,7 +99,7 @@ type checker struct {
 }
 
 // checker returns a checker of the texts as they are now.
-func (s *server) checker() checker {
+func (s *state) checker() checker {
 	o := s.cfg.Options
 	o.Include = s.include()
 	return checker{files: s.snapshot(context.Background()), options: o, compile: s.cfg.Compile}
@@ -118,7 +118,7 @@ func (c checker) unitOptions(ctx context.Context, files []string) sema.Options {
 func (c checker) check(ctx context.Context, files []string) *analysis {
 	a := &analysis{files: files, views: map[*source.File]*view{}}
 	a.result, a.err = c.compile(c.unitOptions(ctx, files))
-	if a.err != nil {
+	if a.err != nil || a.result.Index == nil {
 		a.result = &sema.Result{Index: &sema.Index{}}
 	}
 	return a

@@ -205,6 +205,60 @@ func TestFormattingIsOneEdit(t *testing.T) {
 	}
 }
 
+func TestTextThatIsNoXDRIsNotChecked(t *testing.T) {
+	for _, document := range []bool{false, true} {
+		s := begin(t, nil, func(c *lsp.Config) { c.IsDocument = func([]byte) bool { return document } })
+		s.initialize()
+		s.open("a.txt", "const A = B;\n")
+		if document {
+			s.expect("a.txt", 1, "0:10-0:11 XDR0102 constant B is not declared")
+			continue
+		}
+		s.open("a.x", "const A = B;\n")
+		if r := s.next(); !strings.Contains(string(r.Params), s.uri("a.x")) {
+			t.Errorf("found %s", r.Params)
+		}
+		if got := s.call("textDocument/hover", s.at("a.txt", 0, 6)); got != "null" {
+			t.Errorf("hover in a text: %s", got)
+		}
+	}
+}
+
+func TestFormattingCanBeCancelledOrTooLate(t *testing.T) {
+	began, goOn := make(chan struct{}), make(chan struct{})
+	s := begin(t, nil, func(c *lsp.Config) {
+		c.Format = func(o sema.Options, name string, text []byte) ([]byte, error) {
+			began <- struct{}{}
+			<-goOn
+			_, err := o.FS.ReadFile(name)
+			return text, err
+		}
+	})
+	s.initialize()
+	s.open("a.x", "const A = 1;\n")
+	s.expect("a.x", 1)
+	p := object{"textDocument": object{"uri": s.uri("a.x")}}
+	first := s.ask("textDocument/formatting", p)
+	<-began
+	second := s.ask("textDocument/formatting", p) // waits for the first
+	s.notify("$/cancelRequest", object{"id": first})
+	s.notify("$/cancelRequest", object{"id": 99})
+	if c := s.refused("x", nil); c == 0 { // the cancellation has been taken
+		t.Error("x is not refused")
+	}
+	goOn <- struct{}{}
+	if r := s.answer(first); r.Error == nil || r.Error.Code != -32800 {
+		t.Errorf("a cancelled request: %s %+v", r.Result, r.Error)
+	}
+	<-began
+	s.change("a.x", 2, "2", 0, 10, 0, 11)
+	s.expect("a.x", 2)
+	goOn <- struct{}{}
+	if r := s.answer(second); r.Error == nil || r.Error.Code != -32801 {
+		t.Errorf("the format of an old text: %s %+v", r.Result, r.Error)
+	}
+}
+
 func TestTextsThatAreTooLargeAreNotKept(t *testing.T) {
 	s := begin(t, nil)
 	s.initialize()

@@ -67,7 +67,7 @@ func (s *server) folders(p foldersChange) error {
 }
 
 // include returns the folders of the flags -I. Relative ones are below the client's first folder.
-func (s *server) include() []string {
+func (s *state) include() []string {
 	var out []string
 	for _, dir := range s.cfg.Options.Include {
 		if !filepath.IsAbs(dir) && len(s.client.folders) > 0 {
@@ -88,6 +88,12 @@ func (s *server) capabilities() any {
 			"positionEncoding":           encoding,
 			"textDocumentSync":           map[string]any{"openClose": true, "change": incremental, "save": map[string]any{}},
 			"hoverProvider":              true,
+			"definitionProvider":         true,
+			"referencesProvider":         true,
+			"documentSymbolProvider":     true,
+			"workspaceSymbolProvider":    true,
+			"codeActionProvider":         map[string]any{"codeActionKinds": []string{kindFix, kindFixAll}},
+			"completionProvider":         map[string]any{"triggerCharacters": []string{"."}},
 			"documentFormattingProvider": true,
 			"workspace": map[string]any{
 				"workspaceFolders": map[string]any{"supported": true, "changeNotifications": true},

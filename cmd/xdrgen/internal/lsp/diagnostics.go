@@ -68,7 +68,7 @@ func (s *server) publish(path string, by map[string][]diagnostic) {
 }
 
 // uri returns the URI of a file: the client's, if it has the file open.
-func (s *server) uri(path string) documentURI {
+func (s *state) uri(path string) documentURI {
 	if d := s.texts[path]; d != nil {
 		return d.uri
 	}
@@ -76,7 +76,7 @@ func (s *server) uri(path string) documentURI {
 }
 
 // diagnostics returns the findings of a unit by file.
-func (s *server) diagnostics(a *analysis) map[string][]diagnostic {
+func (s *state) diagnostics(a *analysis) map[string][]diagnostic {
 	out := map[string][]diagnostic{}
 	if a.err != nil {
 		path := a.files[0]
@@ -101,7 +101,7 @@ func (a *analysis) place(d diag.Diagnostic) *view {
 	return a.view(f)
 }
 
-func (s *server) diagnostic(a *analysis, d diag.Diagnostic) diagnostic {
+func (s *state) diagnostic(a *analysis, d diag.Diagnostic) diagnostic {
 	v, info := a.place(d), d.Info()
 	out := diagnostic{Severity: severityWarning, Code: info.Code, Source: "xdrgen", Message: s.words(a, d)}
 	if v.file == d.Span.File {
@@ -122,7 +122,7 @@ func (s *server) diagnostic(a *analysis, d diag.Diagnostic) diagnostic {
 }
 
 // words returns the text of a finding, with its notes, the rule and the help.
-func (s *server) words(a *analysis, d diag.Diagnostic) string {
+func (s *state) words(a *analysis, d diag.Diagnostic) string {
 	var b strings.Builder
 	b.WriteString(d.Message)
 	info := d.Info()

@@ -99,7 +99,7 @@ type snapshot struct {
 }
 
 // snapshot returns the files as they are now.
-func (s *server) snapshot(ctx context.Context) snapshot {
+func (s *state) snapshot(ctx context.Context) snapshot {
 	out := snapshot{ctx: ctx, texts: make(map[string][]byte, len(s.texts))}
 	for path, d := range s.texts {
 		if d.text != nil {

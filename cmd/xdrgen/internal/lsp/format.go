@@ -7,7 +7,7 @@ import (
 
 // formatting answers textDocument/formatting. The answer of a document that has XDR, or of a
 // sidecar, is null: only .x files have a format.
-func (s *server) formatting(r *request, m message) error {
+func (s *state) formatting(r *request, m message) error {
 	p, failed := decode[place](m.Params)
 	if failed != nil {
 		return failed

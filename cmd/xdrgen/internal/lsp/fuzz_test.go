@@ -51,7 +51,7 @@ func FuzzMessages(f *testing.F) {
 		in := io.MultiReader(strings.NewReader(frame(fuzzBegin)+frame(fuzzOpen)), bytes.NewReader(sent))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		code := lsp.Serve(lsp.Config{In: in, Out: &out, Log: &log, Compile: compile, Format: upper})
+		code := lsp.Serve(lsp.Config{In: in, Out: &out, Log: &log, Compile: compile, Format: upper, IsDocument: func([]byte) bool { return true }})
 		runtime.ReadMemStats(&after)
 		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20+1000*uint64(len(sent)) {
 			t.Errorf("%d bytes allocated for %d bytes", n, len(sent))

@@ -10,7 +10,7 @@ import (
 
 // hover answers textDocument/hover: the declaration of the name, its bytes on the wire, the value
 // of a constant, the comment, and the place.
-func (s *server) hover(q query) (any, error) {
+func (s *state) hover(q query) (any, error) {
 	n, ok := q.analysis.at(q.view.file, q.offset)
 	if !ok {
 		return nil, nil
@@ -38,7 +38,7 @@ func (s *server) hover(q query) (any, error) {
 
 // block returns text as it is, for a client that takes Markdown in a fence that the text cannot
 // close.
-func (s *server) block(language, text string) string {
+func (s *state) block(language, text string) string {
 	if !s.client.markdown {
 		return text
 	}

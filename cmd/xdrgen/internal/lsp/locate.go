@@ -7,7 +7,7 @@ import (
 )
 
 // location returns a place as the client needs it. It reports false for a place in no file.
-func (s *server) location(a *analysis, at source.Span) (location, bool) {
+func (s *state) location(a *analysis, at source.Span) (location, bool) {
 	if at.File == nil || at.File.Synthetic {
 		return location{}, false
 	}

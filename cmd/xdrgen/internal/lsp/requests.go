@@ -32,6 +32,18 @@ func (s *server) request(m message) {
 	switch m.Method {
 	case "textDocument/hover":
 		err = s.about(r, m, s.hover)
+	case "textDocument/definition":
+		err = s.about(r, m, s.definition)
+	case "textDocument/references":
+		err = s.about(r, m, s.references)
+	case "textDocument/codeAction":
+		err = s.about(r, m, s.actions)
+	case "textDocument/documentSymbol":
+		err = s.about(r, m, s.symbols)
+	case "textDocument/completion":
+		err = s.about(r, m, s.completion)
+	case "workspace/symbol":
+		err = s.workspaceSymbols(r, m)
 	case "textDocument/formatting":
 		err = s.formatting(r, m)
 	default:
@@ -55,7 +67,7 @@ type query struct {
 
 // about makes a request of a question that is answered from the analysis of a document's unit. The
 // answer is null if the unit does not have the document.
-func (s *server) about(r *request, m message, answer func(query) (any, error)) error {
+func (s *state) about(r *request, m message, answer func(query) (any, error)) error {
 	p, failed := decode[place](m.Params)
 	if failed != nil {
 		return failed

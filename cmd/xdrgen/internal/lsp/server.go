@@ -18,6 +18,9 @@ type Config struct {
 	Version string       // of the server, for the client's log
 	Options sema.Options // for each unit; relative folders of Include are below the client's folder
 
+	// IsDocument reports whether a text other than an .x file or a sidecar is a document with XDR.
+	IsDocument func(text []byte) bool
+
 	// Compile compiles a unit, whose files may be documents with XDR. Format returns the formatted
 	// text of a file with a name; its error is for the user. Both run on other goroutines, and
 	// return soon after the file system of the options fails.
@@ -35,14 +38,19 @@ const (
 	stopping
 )
 
-// server is the state of a session. Only its loop uses it.
-type server struct {
+// state holds the client and the open documents, from which answers are made.
+type state struct {
 	cfg    Config
-	out    writer
 	client client
-	phase  phase
-	ended  bool // the client sent exit
 	texts  texts
+}
+
+// server is a session. Only its loop uses it.
+type server struct {
+	state
+	out    writer
+	phase  phase
+	ended  bool             // the client sent exit
 	units  map[string]*unit // with open documents, by key
 	shown  shown
 	check  lane // checks units
@@ -64,7 +72,7 @@ type incoming struct {
 // soon. After exit a goroutine may still wait for a byte of In.
 func Serve(cfg Config) int {
 	s := &server{
-		cfg: cfg, out: writer{w: cfg.Out}, texts: texts{}, units: map[string]*unit{}, shown: shown{},
+		state: state{cfg: cfg, texts: texts{}}, out: writer{w: cfg.Out}, units: map[string]*unit{}, shown: shown{},
 		done: make(chan func()), quit: make(chan struct{}),
 	}
 	defer close(s.quit)

@@ -19,7 +19,7 @@ import (
 
 // session is a client of a server that runs.
 type session struct {
-	t     *testing.T
+	t     testing.TB
 	dir   string
 	to    io.WriteCloser
 	from  chan reply    // read while the test writes; closed after the last one
@@ -46,7 +46,7 @@ type reply struct {
 func upper(_ sema.Options, _ string, text []byte) ([]byte, error) { return bytes.ToUpper(text), nil }
 
 // begin starts a server on a folder with files.
-func begin(t *testing.T, files map[string]string, change ...func(*lsp.Config)) *session {
+func begin(t testing.TB, files map[string]string, change ...func(*lsp.Config)) *session {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -61,7 +61,7 @@ func begin(t *testing.T, files map[string]string, change ...func(*lsp.Config)) *
 	in, to := io.Pipe()
 	from, out := io.Pipe()
 	s := &session{t: t, dir: dir, to: to, from: make(chan reply, 1<<14), log: &bytes.Buffer{}, ended: make(chan int, 1)}
-	cfg := lsp.Config{In: in, Out: out, Log: s.log, Version: "test", Compile: sema.Compile, Format: upper}
+	cfg := lsp.Config{In: in, Out: out, Log: s.log, Version: "test", Compile: sema.Compile, Format: upper, IsDocument: func([]byte) bool { return false }}
 	for _, c := range change {
 		c(&cfg)
 	}

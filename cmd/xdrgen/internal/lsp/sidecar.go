@@ -91,35 +91,48 @@ func (a *analysis) declared(name string) (thing, bool) {
 	return thing{}, false
 }
 
-// part returns what a name stands for after the name of t and a dot: a field, also in a
-// field's type, a member, a version, or a procedure.
+// part returns the thing that a name stands for after the name of t and a dot.
 func (t thing) part(name string) (thing, bool) {
+	for _, p := range t.all() {
+		if p.name() == name {
+			return p, true
+		}
+	}
+	return thing{}, false
+}
+
+// all returns the things whose names can follow the name of t and a dot: fields, also in a field's
+// type, members, versions, procedures, and the fields of a procedure's arguments and result.
+func (t thing) all() []thing {
 	if t.decl == nil {
-		return thing{}, false
+		return nil
 	}
 	from := []*ir.Decl{t.decl}
 	switch {
 	case t.field != nil:
 		from = []*ir.Decl{declOf(t.field.Type)}
-	case t.proc != nil: // a path in the arguments or the result
+	case t.proc != nil:
 		from = []*ir.Decl{declOf(t.proc.Result)}
 		for _, f := range t.proc.Args {
 			from = append(from, declOf(f.Type))
 		}
 	}
-	var found thing
+	var out []thing
 	for _, d := range from {
 		if d == nil {
 			continue
 		}
 		things(d, func(p thing) bool {
-			if p.name() == name && (p.field != nil || p.member != nil || p.proc != nil && p.version == t.version || p.version != nil && p.proc == nil) {
-				found = p
+			switch {
+			case p.field != nil && p.proc == nil, p.member != nil,
+				p.proc != nil && p.field == nil && t.proc == nil && p.version == t.version,
+				p.version != nil && p.proc == nil && t.version == nil:
+				out = append(out, p)
 			}
-			return found.decl == nil
+			return true
 		})
 	}
-	return found, found.decl != nil
+	return out
 }
 
 // declOf returns the declaration with the fields that a value of a type has, or nil.

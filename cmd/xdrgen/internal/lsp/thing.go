@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 )
 
@@ -30,6 +31,9 @@ func of(d *ir.Decl, m *ir.Member) thing {
 	}
 	return thing{at: d.Pos, decl: d}
 }
+
+// thingOf returns the thing that a name is used for.
+func thingOf(u sema.Use) thing { return of(u.Decl, u.Member) }
 
 // things calls yield with each named thing that a declaration is or has, until yield returns
 // false.
@@ -106,7 +110,7 @@ func (a *analysis) at(f *source.File, offset int) (named, bool) {
 	within := func(at source.Span) bool { return at.File == f && at.Start <= offset && offset <= at.End }
 	for _, u := range a.result.Index.Uses {
 		if within(u.At) {
-			return named{u.At, of(u.Decl, u.Member)}, true
+			return named{u.At, thingOf(u)}, true
 		}
 	}
 	var found named

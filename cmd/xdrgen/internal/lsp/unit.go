@@ -22,11 +22,11 @@ func (u *unit) fresh() bool { return u.analysis != nil && u.checked == u.edition
 
 // regroup finds the unit of each open document. Units without one end.
 func (s *server) regroup() {
-	files := s.snapshot(context.Background())
+	groups := grouping{files: s.snapshot(context.Background()), document: s.cfg.IsDocument}
 	used := map[string]bool{}
 	for _, d := range s.texts {
 		d.unit = nil
-		roots := files.unitOf(d.path)
+		roots := groups.unitOf(d.path)
 		if roots == nil {
 			continue
 		}
@@ -80,11 +80,18 @@ func (s *server) disk() {
 // maxBeside limits how many files of a folder are read to find out which includes which.
 const maxBeside = 200
 
+// grouping finds the unit that a file belongs to.
+type grouping struct {
+	files     snapshot
+	document  func(text []byte) bool       // Config.IsDocument
+	including map[string]map[string]string // results of includers by folder
+}
+
 // unitOf returns the files of the unit that a file belongs to, as a user would name them for xdrgen
 // check: all .x files of a folder with a sidecar that has the folder's name; else the file of the
 // folder that includes the others, directly or not; else the file alone. A sidecar belongs to its
 // unit. It returns nil if there is no such unit.
-func (f snapshot) unitOf(path string) []string {
+func (g *grouping) unitOf(path string) []string {
 	dir := filepath.Dir(path)
 	stem := strings.TrimSuffix(path, filepath.Ext(path))
 	switch filepath.Ext(path) {
@@ -92,42 +99,41 @@ func (f snapshot) unitOf(path string) []string {
 		return nil
 	case ".bind":
 		if filepath.Base(stem) == filepath.Base(dir) {
-			if all := f.filesIn(dir, ".x"); len(all) > 0 {
+			if all := g.files.filesIn(dir, ".x"); len(all) > 0 {
 				return all
 			}
 		}
 		for _, ext := range []string{".x", ".txt", ".xml", ".html", ".md"} {
-			if f.exists(stem + ext) {
-				return f.unitOf(stem + ext)
+			if g.files.exists(stem + ext) {
+				return g.unitOf(stem + ext)
 			}
 		}
 		return nil
 	case ".x":
-		if f.exists(filepath.Join(dir, filepath.Base(dir)+".bind")) {
-			return f.filesIn(dir, ".x")
+		if g.files.exists(filepath.Join(dir, filepath.Base(dir)+".bind")) {
+			return g.files.filesIn(dir, ".x")
 		}
-		return []string{f.root(path)}
+		return []string{g.root(path)}
+	}
+	if b, err := g.files.ReadFile(path); err != nil || !g.document(b) {
+		return nil
 	}
 	return []string{path}
 }
 
 // root returns the file of the same folder that includes a file, directly or not, and that no file
 // includes. If several do, it is the first by name.
-func (f snapshot) root(path string) string {
-	beside := f.filesIn(filepath.Dir(path), ".x")
-	if len(beside) > maxBeside {
-		return path
-	}
-	by := map[string]string{} // the first file that includes a file
-	for _, file := range beside {
-		for _, name := range f.includes(file) {
-			included := filepath.Join(filepath.Dir(file), filepath.FromSlash(name))
-			if _, ok := by[included]; !ok && included != file {
-				by[included] = file
-			}
+func (g *grouping) root(path string) string {
+	dir := filepath.Dir(path)
+	by, ok := g.including[dir]
+	if !ok {
+		by = g.files.includers(dir)
+		if g.including == nil {
+			g.including = map[string]map[string]string{}
 		}
+		g.including[dir] = by
 	}
-	for range beside { // not forever, if files include each other
+	for range by { // not forever, if files include each other
 		next, ok := by[path]
 		if !ok {
 			break
@@ -135,6 +141,24 @@ func (f snapshot) root(path string) string {
 		path = next
 	}
 	return path
+}
+
+// includers returns, for the .x files of a folder, the first other one that includes it.
+func (f snapshot) includers(dir string) map[string]string {
+	all := f.filesIn(dir, ".x")
+	if len(all) > maxBeside {
+		return nil
+	}
+	by := map[string]string{}
+	for _, file := range all {
+		for _, name := range f.includes(file) {
+			included := filepath.Join(dir, filepath.FromSlash(name))
+			if _, ok := by[included]; !ok && included != file {
+				by[included] = file
+			}
+		}
+	}
+	return by
 }
 
 // include matches a line that includes a file, or imports one in a sidecar.
