@@ -39,7 +39,7 @@ help: ## list the targets
 
 ##: from documents to code
 
-generate: check ## make spec/x from the documents, gen/ from spec/x, and the conformance tables; a second run changes nothing
+generate: check ## make spec/x from the documents, gen/ and a dissector from spec/x, and the conformance tables; a second run changes nothing
 	@set -e; for dir in spec/x/*/; do \
 		set -- $$(basename $$dir); out=$$($(target)); \
 		if [ "$$out" = none ]; then continue; fi; \
@@ -53,6 +53,10 @@ generate: check ## make spec/x from the documents, gen/ from spec/x, and the con
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/perf -package perf cmd/rpcrdma/internal/perf/perf.x
 	@$(xdrgen) gen -o cmd/rpcrdma/internal/conform/program -package program cmd/rpcrdma/internal/conform/program/conform.x
 	@$(xdrgen) gen -o internal/zero -package zero internal/zero/zero.x
+	@set -e; for dir in spec/x/*/; do \
+		set -- $$(basename $$dir); \
+		if [ "$$($(target))" != none ] && cat $$dir*.bind 2>/dev/null | grep -q '^ *code '; then set -- $$dir*.x; echo "#include \"$${1#spec/x/}\""; fi; \
+	done | $(xdrgen) wireshark -I spec/x -o tools/wireshark/rpcrdma2.lua -
 	@$(GO) run ./tools/speccheck
 
 extract: ## extract the XDR from the documents in spec/ and apply spec/errata
@@ -104,9 +108,9 @@ vet: ## run go vet, also over the files of the build tag ibverbs
 check-generated: ## regenerate all code in a copy of the tree, and compare
 	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
 	tar -cf - --exclude=./.git --exclude=./bin . | tar -xf - -C "$$copy"; \
-	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; \
+	find "$$copy" -name '*_xdr.go' -not -path '*/testdata/*' -delete; rm -f "$$copy"/tools/wireshark/rpcrdma2.lua; \
 	GOFLAGS="$$($(GO) env GOFLAGS) -trimpath" $(MAKE) --no-print-directory -C "$$copy" generate >"$$copy/generate.log" 2>&1 || { cat "$$copy/generate.log"; exit 1; }; \
-	for dir in spec gen nfs runtime examples test cmd/rpcrdma; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
+	for dir in spec gen nfs runtime examples test cmd/rpcrdma tools; do diff -ru "$$dir" "$$copy/$$dir" || stale=1; done; \
 	if [ -n "$$stale" ]; then echo 'generated files are not current (- here, + regenerated): run make generate, and remove files that exist only here'; exit 1; fi; \
 	echo 'generated files are current'
 

@@ -124,6 +124,12 @@ func TestExtensionExample(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	defer func() {
+		script, err := os.ReadFile(filepath.Join(copied, "tools", "wireshark", "rpcrdma2.lua"))
+		if err != nil || !strings.Contains(string(script), `[100] = {name="FLOWHINT_RATE_TYPE"`) || !strings.Contains(string(script), "XCHARCARRIER_HTYPE") {
+			t.Errorf("the dissector of version 2 does not have the header types of all extensions: %v", err)
+		}
+	}()
 	for _, line := range []string{
 		"make generate",
 		"bin/xdrgen check -strict -I spec/x spec/x/flowhint/flowhint.x",

@@ -167,7 +167,7 @@ there are errors, it writes nothing.
   -MF FILE           name of the file that -MD writes
 `
 
-const helpWireshark = `Write a dissector for Wireshark and tshark, in Lua, for the programs of one unit.
+const helpWireshark = `Write a dissector for Wireshark and tshark, in Lua, for the programs or header types of one unit.
 
 Usage: xdrgen wireshark [-o FILE] [-name NAME] [-known] [-I dir] [-D name=value] [-bind FILE] FILE.x...
 
@@ -181,9 +181,13 @@ names of programs, procedures, statuses and fields, in the column Info too. Ever
 field can be in a filter: proto.entry.a == 7. Calls and Replies refer
 to each other, and a fault is marked with the rule that it breaks.
 
+For a unit without programs, which declares or includes header types of RPC-over-RDMA
+version 2, it is the dissector of version 2 with these header types.
+
   -o FILE            write to FILE instead of standard output
   -name NAME         name of the protocol, with which the names of the fields begin; default: the
-                     name of the first file, without .x
+                     name of the first file, without .x; of header types rpcrdma2, by which
+                     rdmatcp.lua and the dissectors of programs find it
   -known             also show programs that Wireshark knows itself, such as NFS; a preference of the
                      protocol changes it
 

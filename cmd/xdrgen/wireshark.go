@@ -20,14 +20,10 @@ type wiresharkCmd struct {
 	Known bool   `name:"known"`
 }
 
-// run writes a dissector for Wireshark, for the programs that one unit declares.
+// run writes a dissector for Wireshark, for the programs or the header types of one unit.
 func (c *wiresharkCmd) run(env environment) int {
-	name := c.Name
-	if name == "" {
-		name = protocolName(c.Files[0])
-	}
-	if !dissector.IsName(name) {
-		return usage(env, fmt.Errorf("-name %s: a protocol of Wireshark has a name of small letters, digits and underscores, and begins with a letter", diag.Quote(name)))
+	if c.Name != "" && !dissector.IsName(c.Name) {
+		return usage(env, fmt.Errorf("-name %s: a protocol of Wireshark has a name of small letters, digits and underscores, and begins with a letter", diag.Quote(c.Name)))
 	}
 	o, code := c.options(env)
 	if code != exitClean {
@@ -47,10 +43,20 @@ func (c *wiresharkCmd) run(env environment) int {
 	for _, f := range r.Unit.Files {
 		sources = append(sources, f.Name)
 	}
-	text, err := dissector.Write(r.Unit, message.Sidecars(r), dissector.Options{Name: name, Known: c.Known, Sources: sources})
+	for _, i := range r.Unit.Imports {
+		sources = append(sources, "unit "+i.Unit)
+	}
+	name, binds := c.Name, message.Sidecars(r)
+	if name == "" {
+		if name = dissector.HeadersOf(r.Unit, binds); name == "" {
+			name = c.Files[0]
+		}
+		name = protocolName(name)
+	}
+	text, err := dissector.Write(r.Unit, binds, dissector.Options{Name: name, Known: c.Known, Sources: sources})
 	switch {
-	case errors.Is(err, dissector.ErrNoProgram):
-		return usage(env, fmt.Errorf("%w, and Wireshark finds messages by the numbers of their programs", err))
+	case errors.Is(err, dissector.ErrNothing):
+		return usage(env, fmt.Errorf("%w, and Wireshark finds messages by the numbers of programs and header types", err))
 	case err != nil:
 		return failed(env, err)
 	case c.Out == "" || c.Out == "-":

@@ -5,6 +5,7 @@ const (
 	luaValues       = dissectorFolder + "lua/values.lua"
 	luaPlaced       = dissectorFolder + "lua/placed.lua"
 	luaRPC          = dissectorFolder + "lua/rpc.lua"
+	luaHeaders      = dissectorFolder + "lua/headers.lua"
 )
 
 var dissectorTests = []string{"cmd/xdrgen/internal/dissector"}
@@ -27,4 +28,10 @@ var dissectorMutants = []mutant{
 	{"a dissector has the last of several names for a number", dissectorFolder + "schema.go", "if !seen[m.Value] {", "if true {", dissectorTests},
 	{"the type of a default is void", dissectorFolder + "schema.go", "\",default=%d\", index[arms.Other]", "\",default=%d\", 0*index[arms.Other]", dissectorTests},
 	{"a call's capture over TCP has both directions exchanged", "cmd/rpcrdma/remote.go", "Initiator: true, Now: time.Now}), cfg)", "Initiator: false, Now: time.Now}), cfg)", []string{"cmd/rpcrdma"}},
+	{"a malformed RPC message fails the dissector of headers", luaHeaders, "pcall(rpc.call, rpc, message, pinfo, root)", "rpc:call(message, pinfo, root)", dissectorTests},
+	{"data of an error are not looked for", luaHeaders, "r.error.of == types[h.of.place.t.ref] and r.error.place", "r.error.of == nil and r.error.place", dissectorTests},
+	{"every header type has a payload", luaHeaders, "		r.loose = h.of.payload\n", "		r.loose = true\n", dissectorTests},
+	{"an unknown header type ends early", luaHeaders, "			r.at = r.stop\n			return\n", "			return\n", dissectorTests},
+	{"a unit with programs has headers", dissectorFolder + "dissector.go", "	if m == nil || slices.ContainsFunc(", "	if m == nil || !slices.ContainsFunc(", []string{"cmd/xdrgen"}},
+	{"the data of a property are not decoded", luaValues, "			if code and shown[n.data] then inner(", "			if code and not code.t and shown[n.data] then inner(", dissectorTests},
 }

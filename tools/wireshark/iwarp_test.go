@@ -196,7 +196,7 @@ func TestRPCFallBackInIWARP(t *testing.T) {
 	in := tshark.Input{File: write(t, 0, plain), Args: unjoined, Scripts: []string{"rpcrdma2.lua"}}
 	seen := map[string]int{}
 	for _, p := range tshark.Parts(t, in) {
-		if p.Fields["rpcrdma2.error.form1"] != nil {
+		if p.Fields["rpcrdma2.form1"] != nil {
 			seen["ERR_VERS"]++
 		}
 		if p.Proto == "rpcordma" {

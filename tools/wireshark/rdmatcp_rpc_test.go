@@ -107,7 +107,7 @@ func TestRPC2InRDMATCP(t *testing.T) {
 			t.Errorf("%d messages, want %d", len(found), want)
 		}
 		for _, p := range found {
-			types[p.One("rpcrdma2.type")]++
+			types[p.One("rpcrdma2.rpcrdma_common.rdma_htype")]++
 			if p.Fields["rpcrdma2.part.last"] != nil {
 				types["last part"]++
 			}

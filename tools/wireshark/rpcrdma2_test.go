@@ -1,14 +1,18 @@
 // Package wireshark_test runs the dissectors of this folder in tshark.
 //
-// rpcrdma2.lua reads captures of the kind that "rpcrdma ping -pcap" writes. Its messages are
-// encoded by hand from draft-ietf-nfsv4-rpcrdma-version-two-00. rdmatcp.lua reads the bytes of the
-// provider over TCP, and the fields that it shows are compared with those of package segment.
+// rpcrdma2.lua, which xdrgen makes, reads captures of the kind that "rpcrdma ping -pcap" writes.
+// Its messages are encoded by hand from draft-ietf-nfsv4-rpcrdma-version-two-00. rdmatcp.lua reads
+// the bytes of the provider over TCP, and the fields that it shows are compared with those of
+// package segment.
 package wireshark_test
 
 import (
 	"strings"
 	"testing"
 )
+
+// xidField is the XID in a header of version 2.
+const xidField = "rpcrdma2.rpcrdma_common.rdma_xid"
 
 const (
 	start = "0000002a 00000002 00200003 " // XID 42, version 2, ceiling 32, 3 granted
@@ -20,9 +24,14 @@ const (
 // Every kind of message has its fields, and RPC messages go on to Wireshark's own dissectors.
 func TestFields(t *testing.T) {
 	fields := []string{
-		"xid", "version", "credit.ceiling", "credit.granted", "credit.version1", "type", "flags", "inv_handle", "position", "handle", "length", "offset", "write_chunk",
-		"error", "error.low", "error.high", "error.max", "error.chunk", "error.need", "property", "property.size", "property.value", "property.reverse", "property.data",
-		"part", "body", "short", "bad_list", "trailing", "undefined_flag", "inside",
+		"rpcrdma_common.rdma_xid", "rpcrdma_common.rdma_vers", "credit.ceiling", "credit.granted", "rpcrdma_common.rdma_credit", "rpcrdma_common.rdma_htype",
+		"rpcrdma2_hdr_prefix.rdma_flags", "grant",
+		"rpcrdma2_chunk_lists.rdma_inv_handle", "rpcrdma2_read_segment.rdma_position", "rpcrdma2_segment.rdma_handle", "rpcrdma2_segment.rdma_length",
+		"rpcrdma2_segment.rdma_offset", "rpcrdma2_write_chunk.rdma_target.count",
+		"rpcrdma2_error.rdma_err", "rpcrdma2_err_vers.rdma_vers_low", "rpcrdma2_err_vers.rdma_vers_high", "rpcrdma2_error.rdma_max_read_chunks",
+		"rpcrdma2_err_write.rdma_chunk_index", "rpcrdma2_err_write.rdma_length_needed", "rpcrdma2_error.rdma_reply_length_needed", "form1", "form1.low", "form1.high",
+		"rpcrdma2_propval.rdma_which", "rpcrdma2_propval.rdma_data", "property.RDMA2_PROPID_SBSIZ", "property.RDMA2_PROPID_BRS", "property.RDMA2_PROPID_HOSTAUTH",
+		"part", "part.last", "undecoded", "fault.short", "fault.bool", "fault.trailing", "flag", "inside",
 	}
 	var messages []message
 	for _, c := range cases {
@@ -43,7 +52,7 @@ func TestFields(t *testing.T) {
 			var got []string
 			for k, f := range fields {
 				if v := values[k+1]; v != "" {
-					got = append(got, f+"="+v)
+					got = append(got, f[strings.LastIndex(f, ".")+1:]+"="+v)
 				}
 			}
 			// The second pass adds the number of the reply's packet.
@@ -71,7 +80,7 @@ func TestTruncated(t *testing.T) {
 			short = append(short, n < c.header)
 		}
 	}
-	lines := dissect(t, capture(t, messages), "-T", "fields", "-E", "separator=|", "-e", "rpcrdma2.xid", "-e", "rpcrdma2.short")
+	lines := dissect(t, capture(t, messages), "-T", "fields", "-E", "separator=|", "-e", xidField, "-e", "rpcrdma2.fault.short")
 	if len(lines) != len(messages) {
 		t.Fatalf("%d lines, expected %d", len(lines), len(messages))
 	}
@@ -87,7 +96,7 @@ func TestTruncated(t *testing.T) {
 func TestOtherVersions(t *testing.T) {
 	one := message{data: unhex(t, "0000002a 00000001 00000020 00000000 00000000 00000000 00000000"+call)}
 	three := message{data: unhex(t, "0000002a 00000003 00200003 00000000 00000000"+none+call)}
-	lines := dissect(t, capture(t, []message{one, three}), "-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "rpcordma.xid", "-e", "rpcrdma2.xid")
+	lines := dissect(t, capture(t, []message{one, three}), "-T", "fields", "-E", "separator=|", "-e", "_ws.col.Protocol", "-e", "rpcordma.xid", "-e", xidField)
 	if got, want := strings.Join(lines, " "), "NFS|0x0000002a| DDP/RDMA||"; got != want {
 		t.Errorf("found %s, expected %s", got, want)
 	}
@@ -98,7 +107,7 @@ func TestSegments(t *testing.T) {
 	const most = 32 << 10 // bytes of a segment in a capture
 	b := append(unhex(t, start+"00000000 00000001"+none+reply), make([]byte, most)...)
 	copy(b[most:], unhex(t, start+"00000005 00000000 00000000"))
-	lines := dissect(t, capture(t, []message{{data: b, fromServer: true}}), "-T", "fields", "-E", "separator=|", "-e", "iwarp_ddp.mo", "-e", "rpcrdma2.type", "-e", "rpc.msgtyp")
+	lines := dissect(t, capture(t, []message{{data: b, fromServer: true}}), "-T", "fields", "-E", "separator=|", "-e", "iwarp_ddp.mo", "-e", "rpcrdma2.rpcrdma_common.rdma_htype", "-e", "rpc.msgtyp")
 	if got, want := strings.Join(lines, " "), "0|| 32768|0|1"; got != want {
 		t.Errorf("found %s, expected %s", got, want)
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/iwarp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/rdmatcp"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
+	"github.com/rpcrdma/rpcrdma/rdmaio/verbs/wrap/trace"
 	"github.com/rpcrdma/rpcrdma/runtime/xdr"
 )
 
@@ -69,9 +70,49 @@ func (d data) split(b []byte) rdmaio.Message {
 	}
 }
 
+// sends has the Sends of a device, by the first five words of their messages.
+type sends map[string][][]byte
+
+// wrap returns a device whose Sends are kept.
+func (s sends) wrap(dev verbs.Device) verbs.Device {
+	return trace.New(trace.Config{Head: 4096, Sink: func(e trace.Event) {
+		posted := e.Kind == trace.PostSend && (e.Opcode == verbs.Send || e.Opcode == verbs.SendWithInvalidate)
+		received := e.Kind == trace.Complete && e.WCOpcode == verbs.WCRecv && e.Status == verbs.StatusSuccess
+		if (posted || received) && len(e.Head) >= 20 {
+			k := string(e.Head[:20])
+			s[k] = append(s[k], []byte(e.Head))
+		}
+	}}).Device(dev)
+}
+
+// compare compares the headers that Wireshark shows with the Sends. It returns how many headers and
+// values it has compared.
+func (s sends) compare(t *testing.T, parts []tshark.Part) (headers, values int) {
+	t.Helper()
+	h := compileHeaders(t, new(maker))
+	for _, p := range parts {
+		if p.Proto != "rpcrdma2" {
+			continue
+		}
+		var start []byte
+		for _, f := range []string{"rpcrdma_common.rdma_xid", "rpcrdma_common.rdma_vers", "rpcrdma_common.rdma_credit", "rpcrdma_common.rdma_htype", "rpcrdma2_hdr_prefix.rdma_flags"} {
+			start = append(start, words(uint32(p.Number(t, "rpcrdma2."+f)))...)
+		}
+		k := string(start)
+		if len(s[k]) == 0 {
+			t.Errorf("packet %d: no Send begins with % x", p.Packet, start)
+			continue
+		}
+		headers++
+		values += h.compareHeaders(t, s[k][0], p)
+		s[k] = s[k][1:]
+	}
+	return headers, values
+}
+
 // overRDMA makes the Calls on a connection and returns a capture. placed and results are the
-// data of Calls and Replies, by XID, that RDMA moves.
-func overRDMA(t *testing.T, dev streams, version int, all []exchange, placed, results map[uint32]data) string {
+// data of Calls and Replies, by XID, that RDMA moves. The Sends go to the last parameter.
+func overRDMA(t *testing.T, dev streams, version int, all []exchange, placed, results map[uint32]data, kept sends) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -89,7 +130,7 @@ func overRDMA(t *testing.T, dev streams, version int, all []exchange, placed, re
 		t.Fatal(err)
 	}
 	rec := &recording{streams: dev}
-	c, err := rdmaio.Dial(ctx, rec, server.Addr(), cfg)
+	c, err := rdmaio.Dial(ctx, kept.wrap(rec), server.Addr(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,14 +195,23 @@ func TestShowsMessagesInRDMA(t *testing.T) {
 					}
 					all = append(all, get) // with a long text in several segments
 				}
+				kept := sends{}
 				in := tshark.Input{
-					File: overRDMA(t, dev, version, all, placed, results), Args: []string{"-Y", "frame"},
+					File: overRDMA(t, dev, version, all, placed, results, kept), Args: []string{"-Y", "frame"},
 					Scripts: append([]string{root + "tools/wireshark/rpcrdma2.lua", root + "tools/wireshark/rdmatcp.lua"}, scripts...),
 				}
-				messages, values := check(t, in, all)
+				parts := tshark.Parts(t, in)
+				messages, values := check(t, parts, all)
 				t.Logf("%d messages, %d values", messages, values)
 				if messages < 140 || values < 1000 {
 					t.Errorf("%d messages and %d values are few", messages, values)
+				}
+				if version == 2 {
+					headers, values := kept.compare(t, parts)
+					t.Logf("%d headers, %d values", headers, values)
+					if headers < len(all)*2 {
+						t.Errorf("%d headers for %d Calls and Replies", headers, len(all))
+					}
 				}
 			})
 		}

@@ -41,6 +41,7 @@ var order = []string{"nfs3", "mount3", "nlm4", "rpcbind", "notes", "shapes", "pr
 type compiled struct {
 	name, script string
 	unit         *ir.Unit
+	binds        []*ir.Bind // of the unit and its imports
 	procs        []*dynamic.Procedure
 }
 
@@ -50,11 +51,17 @@ func compile(t testing.TB, name string, files ...string) *compiled {
 	if err != nil || diag.HasErrors(r.Diags) {
 		t.Fatalf("%s: %v %v", name, err, r.Diags)
 	}
-	text, err := dissector.Write(r.Unit, []*ir.Bind{r.Bind}, dissector.Options{Name: name, Known: true, Sources: files})
+	binds := []*ir.Bind{r.Bind}
+	for _, i := range r.Unit.Imports {
+		if i.Bind != nil {
+			binds = append(binds, i.Bind)
+		}
+	}
+	text, err := dissector.Write(r.Unit, binds, dissector.Options{Name: name, Known: true, Sources: files})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &compiled{name: name, script: filepath.Join(t.TempDir(), name+".lua"), unit: r.Unit}
+	c := &compiled{name: name, script: filepath.Join(t.TempDir(), name+".lua"), unit: r.Unit, binds: binds}
 	if err := os.WriteFile(c.script, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -215,15 +222,15 @@ func exchanges(t testing.TB, m *maker, each int) (all []exchange, scripts []stri
 	return all, scripts
 }
 
-// check compares what Wireshark shows with the exchanges, by XID and direction, and returns the
-// number of messages and values.
-func check(t *testing.T, in tshark.Input, all []exchange) (messages, values int) {
+// check compares the parts that Wireshark shows with the exchanges, by XID and direction, and
+// returns the number of messages and values.
+func check(t *testing.T, parts []tshark.Part, all []exchange) (messages, values int) {
 	t.Helper()
 	type key struct {
 		unit, xid, direction string
 	}
 	found := map[key][]tshark.Part{}
-	for _, p := range tshark.Parts(t, in) {
+	for _, p := range parts {
 		if units[p.Proto] != nil {
 			k := key{p.Proto, p.One(p.Proto + ".rpc.xid"), p.One(p.Proto + ".rpc.direction")}
 			found[k] = append(found[k], p)
@@ -253,7 +260,7 @@ func TestShowsWhatDumpShows(t *testing.T) {
 	witness.Program(t, "tshark")
 	m := &maker{Rand: rand.New(rand.NewPCG(1, 2))}
 	all, scripts := exchanges(t, m, 30)
-	messages, values := check(t, tshark.Input{File: overTCP(t, m, all), Scripts: scripts, Args: []string{"-Y", "frame"}}, all)
+	messages, values := check(t, tshark.Parts(t, tshark.Input{File: overTCP(t, m, all), Scripts: scripts, Args: []string{"-Y", "frame"}}), all)
 	t.Logf("%d messages, %d values", messages, values)
 	if messages < 200 || values < 1000 {
 		t.Errorf("%d messages and %d values are few", messages, values)

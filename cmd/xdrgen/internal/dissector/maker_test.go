@@ -10,7 +10,9 @@ import (
 // maker makes the XDR of random values, of at most about left items.
 type maker struct {
 	*rand.Rand
-	left int
+	left    int
+	numbers map[*ir.Decl]ir.Number     // of structs, whose numbers have code points
+	codes   map[string][]*ir.CodePoint // by space
 }
 
 func (m *maker) count(most uint64) int {
@@ -80,7 +82,7 @@ func (m *maker) value(b []byte, t *ir.Type) []byte {
 		case ir.Union:
 			b = m.union(b, u.Ref)
 		default:
-			b = m.fields(b, u.Ref.Fields)
+			b = m.numbered(b, u.Ref)
 		}
 	}
 	return b
@@ -91,6 +93,35 @@ func (m *maker) fields(b []byte, fields []*ir.Field) []byte {
 		b = m.value(b, f.Type)
 	}
 	return b
+}
+
+// numbered appends a struct. If it has the number of a code point, its data have that type.
+func (m *maker) numbered(b []byte, d *ir.Decl) []byte {
+	n, found := m.numbers[d]
+	if !found || n.Data == "" {
+		return m.fields(b, d.Fields)
+	}
+	p := m.codes[n.Space][m.IntN(len(m.codes[n.Space]))]
+	for _, f := range d.Fields {
+		switch f.Name {
+		case n.Field:
+			b = binary.BigEndian.AppendUint32(b, p.Value)
+		case n.Data:
+			data := m.code(nil, p)
+			b = append(binary.BigEndian.AppendUint32(b, uint32(len(data))), data...)
+		default:
+			b = m.value(b, f.Type)
+		}
+	}
+	return b
+}
+
+// code appends the value that a code point carries.
+func (m *maker) code(b []byte, p *ir.CodePoint) []byte {
+	if p.Decl == nil {
+		return b
+	}
+	return m.value(b, &ir.Type{Kind: ir.Ref, Ref: p.Decl})
 }
 
 // union appends a union: the discriminant of one of the cases, or any that has an arm.

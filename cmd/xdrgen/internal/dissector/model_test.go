@@ -51,6 +51,16 @@ func (s shown) value(unit, name string, v *dynamic.Value) {
 		s.add(name, "")
 		for _, f := range v.Items {
 			s.value(unit, unit+"."+t.Ref.Name+"."+f.Name, f)
+			s.inner(unit, v, f)
+		}
+	}
+}
+
+// inner adds the value in opaque data. The number in another field of the struct selects its type.
+func (s shown) inner(unit string, v, data *dynamic.Value) {
+	for _, f := range v.Items {
+		if n := f.Number; data.Inner != nil && n != nil && n.Space != ir.SpaceFlag && !n.Unknown {
+			s.value(unit, unit+"."+n.Space+"."+n.Names[0], data.Inner)
 		}
 	}
 }

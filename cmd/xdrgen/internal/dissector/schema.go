@@ -256,8 +256,9 @@ func (s *schema) version(b *strings.Builder, program uint32, v *ir.Version) {
 	b.WriteString("\t\t} },\n")
 }
 
-// codes returns the code points by space and number, with the types of their data.
-func (s *schema) codes() string {
+// codes returns the code points by space and number, with the types of their data, and the flags of
+// header types. Without headers, there are some only if a type has their numbers.
+func (s *schema) codes(headers bool) string {
 	spaces := map[string]map[uint32]string{}
 	for _, bind := range s.binds {
 		for i := range bind.Codes {
@@ -265,12 +266,15 @@ func (s *schema) codes() string {
 			if spaces[p.Space] == nil {
 				spaces[p.Space] = map[uint32]string{}
 			}
-			if spaces[p.Space][p.Value] != "" || len(s.numbers) == 0 {
+			if spaces[p.Space][p.Value] != "" || len(s.numbers) == 0 && !headers {
 				continue
 			}
 			text := "name=" + quote(p.Const)
 			if p.Decl != nil {
 				text += ",t=" + s.typ(&ir.Type{Kind: ir.Ref, Ref: p.Decl})
+			}
+			if p.Space == ir.SpaceHeaderType {
+				text += fmt.Sprintf(",flags=%d,payload=%t", p.Mask, p.Payload)
 			}
 			spaces[p.Space][p.Value] = "{" + text + "}"
 		}

@@ -4,7 +4,7 @@ local stags, headers = Field.new("iwarp_ddp.stag"), { Field.new("rpcordma.xid") 
 
 -- The dissector of version 2 is another script, which may be missing.
 do
-	local found, field = pcall(Field.new, "rpcrdma2.xid")
+	local found, field = pcall(Field.new, "rpcrdma2.rpcrdma_common.rdma_xid")
 	if found then headers[2] = field end
 end
 

@@ -1,8 +1,9 @@
 -- Wireshark's protocol, and its fields. A protocol of Wireshark may have the name already.
-local made, proto = pcall(Proto, unit.name, unit.name:upper() .. " (XDR)")
+local description = prefix and "RPC-over-RDMA version 2" or unit.name:upper() .. " (XDR)"
+local made, proto = pcall(Proto, unit.name, description)
 if not made then
 	unit.name = unit.name .. "_xdr"
-	proto = Proto(unit.name, unit.name:upper() .. " (XDR)")
+	proto = Proto(unit.name, description .. (prefix and " (XDR)" or ""))
 end
 
 local all, used = {}, {}
@@ -359,6 +360,7 @@ local function inner(r, data, code, default)
 		if i.depth > mostDepth then i:fault("depth", "opaque data in opaque data nested deeper than %d", mostDepth) end
 		if code.place then i:value(data.item, code.place) end
 	end)
+	if data.note and #i.notes > 0 then r.notes[data.note] = table.concat(i.notes, ", ") end
 	r.values = i.values
 end
 
@@ -377,6 +379,8 @@ local function numbers(r, t, shown)
 		elseif number then
 			local code = space[number % 0x100000000]
 			field.item:append_text(code and " (" .. code.name .. ")" or " (unknown " .. n.space .. ")")
+			if code and field.note then r.notes[field.note] = n.field .. "=" .. code.name end
+			if code and n.space == "error" and n.data == "" then r.error = { of = t, place = code.place } end
 			if code and shown[n.data] then inner(r, shown[n.data], code, n.default) end
 		end
 	end
@@ -384,11 +388,11 @@ end
 
 -- field shows a field, and keeps what numbers needs.
 local function field(r, tree, p, shown)
-	local at = r.at
+	local at, notes = r.at, #r.notes
 	local number, item = r:value(tree, p)
 	if shown then
 		local n = p.t.k == "opaque" and r.tvb(at, 4):uint() or 0
-		shown[p.label] = { number = number, item = item, at = at + 4, stop = at + 4 + n }
+		shown[p.label] = { number = number, item = item, at = at + 4, stop = at + 4 + n, note = #r.notes > notes and notes + 1 or nil }
 	end
 	return number
 end
