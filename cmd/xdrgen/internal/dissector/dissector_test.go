@@ -254,6 +254,22 @@ func check(t *testing.T, parts []tshark.Part, all []exchange) (messages, values 
 	return messages, values
 }
 
+// TestFirstOfSeveralNames checks that a number with several names in an enum has the first, as in
+// dump.
+func TestFirstOfSeveralNames(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "names.x")
+	if err := os.WriteFile(name, []byte("enum e { FIRST = 1, SECOND = 1 };\nprogram P { version V { e GET(void) = 1; } = 1; } = 0x20000997;\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(compile(t, "names", name).script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(text, []byte(`names={[1]="FIRST",}`)) {
+		t.Error("the number 1 is not FIRST alone")
+	}
+}
+
 // TestShowsWhatDumpShows checks that Wireshark shows the fields of dump, by name and value, for
 // seven protocols over TCP, in fragments and several to a segment.
 func TestShowsWhatDumpShows(t *testing.T) {

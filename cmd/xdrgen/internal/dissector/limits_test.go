@@ -65,6 +65,10 @@ func TestLimitsAndCredentials(t *testing.T) {
 	c.send(true, list(3, none, name))
 	c.send(true, list(3, none, name))
 	c.send(false, words(3, 1, 0, 0, 0, 0, 2))
+	// XIDs that are used again, after the Reply and for another Call.
+	c.send(true, list(3, none, name))
+	c.send(true, list(6, none, name))
+	c.send(true, list(6, none, append(words(5), "world\x00\x00\x00"...)))
 	c.send(true, list(4, gss(2), wrapped(name)))
 	c.send(false, append(words(4, 1, 0, 6, 4, 0x12345678, 0), wrapped(words(2))...))
 	c.send(true, list(5, gss(3), words(8, 0x11111111, 0x22222222)))
@@ -88,7 +92,8 @@ func TestLimitsAndCredentials(t *testing.T) {
 		"0x00000001 shapes.fault.depth=", "0x00000002 shapes.fault.memory=",
 		"0x00000003 " + first, "0x00000003 notes.rpc.again=11", "0x00000003 notes.rpc.reply=13", "0x00000003 " + first,
 		"0x00000003 notes.get_res.status=2",
-		"0x00000004 notes.rpc.reply=15", "0x00000004 " + first, "0x00000004 notes.get_res.status=2",
+		"0x00000003 " + first, "0x00000006 " + first, "0x00000006 notes.NOTES_V1.NOTES_GET.args.arg1=world",
+		"0x00000004 notes.rpc.reply=18", "0x00000004 " + first, "0x00000004 notes.get_res.status=2",
 		"0x00000005 notes.protected=",
 	}
 	if g, w := strings.Join(got, "\n"), strings.Join(want, "\n"); g != w {

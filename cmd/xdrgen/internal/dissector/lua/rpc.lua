@@ -152,20 +152,25 @@ local function header(r)
 	return h
 end
 
--- pair finds the Call of a Reply, when packets are read for the first time.
-local function pair(pinfo, h)
+-- mostCompared is the number of bytes by which Calls with one XID are compared.
+local mostCompared = 512
+
+-- pair finds the Call of a Reply, when packets are read for the first time. A Call with the same bytes
+-- as one without a Reply was sent again. Any other Call with its XID is another one.
+local function pair(m, pinfo, h)
 	local exact, loose = keys(pinfo, h.xid, h.kind == 1)
 	if h.kind == 0 then
-		local call = { frame = pinfo.number, time = pinfo.rel_ts, program = h.program, version = h.version, procedure = h.procedure, protection = h.protection }
+		local call = { frame = pinfo.number, time = pinfo.rel_ts, program = h.program, version = h.version, procedure = h.procedure, protection = h.protection,
+			bytes = m.tvb:range(m.at, math.min(m.stop - m.at, mostCompared)):raw() }
 		local before = calls[exact]
-		if before and not before.reply and before.program == h.program and before.procedure == h.procedure then
+		if before and before.bytes == call.bytes then
 			call.again = before.again or before.frame
 		end
 		calls[exact], calls[loose] = call, call
 		return call
 	end
 	local call = calls[exact] or calls[loose]
-	if call and not call.reply then call.reply, call.took = pinfo.number, pinfo.rel_ts - call.time end
+	if call and not call.reply then call.reply, call.took, call.bytes = pinfo.number, pinfo.rel_ts - call.time, nil end
 	return call
 end
 
@@ -250,13 +255,15 @@ local function show(m, pinfo, root, index)
 	end
 	if not h then return nil end
 	h.body = r.at
+	local program = programs[h.program] -- of a Call
+	if program then finish(m, h.body, program.known) end
 	local list = seen[pinfo.number] or {}
 	seen[pinfo.number] = list
-	if not pinfo.visited or list[index] == nil then list[index] = pair(pinfo, h) or false end
+	if not pinfo.visited or list[index] == nil then list[index] = pair(m, pinfo, h) or false end
 	local call = list[index]
-	local program = call and programs[call.program]
+	program = call and programs[call.program]
 	if not program or program.known and not proto.prefs.known then return nil end
-	finish(m, h.body, program.known)
+	if h.kind == 1 then finish(m, h.body, program.known) end
 	r.stop, r.loose = m.stop, m.loose
 	local version = program.versions[call.version]
 	local proc = version and version.procs[call.procedure]
