@@ -1,7 +1,6 @@
 package decode
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -85,29 +84,29 @@ func (d *Decoder) Decode(c *capture.Call) *Call {
 	if out.Procedure != nil {
 		out.Name = out.Procedure.String()
 	}
-	sealed := d.gss(out)
+	wrapped := d.gss(out)
 	if c.HasCall {
 		var t *ir.Type
-		if out.Procedure != nil && !sealed {
+		if out.Procedure != nil && wrapped != unusable {
 			t = out.Procedure.Args()
 		}
-		if out.Args = d.message(c.Message, c.Args, "args", t); c.Cut {
+		if out.Args = d.message(c.Message, c.Args, "args", t, wrapped); c.Cut {
 			out.Args.Faults = nil // a note names the missing part
 		}
 	}
 	if len(c.Reply) > 0 {
 		var t *ir.Type
-		if out.Procedure != nil && !sealed && c.Status.Success {
+		if out.Procedure != nil && wrapped != unusable && c.Status.Success {
 			t = out.Procedure.Result()
 		}
-		d.reply(out, t)
+		d.reply(out, t, wrapped)
 	}
 	return out
 }
 
 // message decodes the header of an RPC message and the values after it, of type t if that is not
 // nil.
-func (d *Decoder) message(data []byte, at int, name string, t *ir.Type) Message {
+func (d *Decoder) message(data []byte, at int, name string, t *ir.Type, wrapped wrapping) Message {
 	m := Message{Data: data}
 	limits := dynamic.Limits{Values: max(1<<20, len(data)/2)}
 	head, err := dynamic.Decode(data[:at], d.RPC, limits)
@@ -120,7 +119,14 @@ func (d *Decoder) message(data []byte, at int, name string, t *ir.Type) Message 
 		m.undecoded(data, at)
 		return m
 	}
-	v, err := dynamic.DecodeAll(data[at:], t, limits)
+	to := len(data)
+	if wrapped == checked {
+		var ok bool
+		if at, to, ok = m.open(data, at, name); !ok {
+			return m
+		}
+	}
+	v, err := dynamic.DecodeAll(data[at:to], t, limits)
 	shift(v, at)
 	v.Name = name
 	m.Root.Items, m.Root.Length, m.Part = append(m.Root.Items, v), at+v.Length, v
@@ -130,6 +136,9 @@ func (d *Decoder) message(data []byte, at int, name string, t *ir.Type) Message 
 	m.Values = v
 	if d.Codes != nil {
 		m.Faults = append(m.Faults, d.Codes.Annotate(v, data, limits)...)
+	}
+	if wrapped == checked {
+		m.close(data, to)
 	}
 	return m
 }
@@ -173,11 +182,11 @@ func shift(v *dynamic.Value, by int) {
 
 // reply decodes a reply, whose results are of type t if that is not nil, and puts the items of its
 // write chunks back.
-func (d *Decoder) reply(c *Call, t *ir.Type) {
+func (d *Decoder) reply(c *Call, t *ir.Type, wrapped wrapping) {
 	data, at := c.Call.Reply, c.Call.Results
 	from := 0 // offset in the results after the item that was put back last
 	for i, chunk := range c.Chunks {
-		if t == nil || chunk.Length == 0 {
+		if t == nil || chunk.Length == 0 || wrapped == checked { // a checksum leaves no chunks
 			continue
 		}
 		v, _ := dynamic.Decode(data[at:], t, dynamic.Limits{Values: max(1<<20, len(data)/2)})
@@ -189,7 +198,7 @@ func (d *Decoder) reply(c *Call, t *ir.Type) {
 		place, n := at+item.Offset+4, int(item.Word)
 		if chunk.Data == nil {
 			c.Notes = append(c.Notes, fmt.Sprintf("the capture lacks write chunk %d, %d bytes of %s: results decoded up to there", i+1, chunk.Length, item.Name))
-			c.Reply = d.message(data[:place], at, "result", t)
+			c.Reply = d.message(data[:place], at, "result", t, wrapped)
 			c.Reply.Faults = nil
 			return
 		}
@@ -199,7 +208,7 @@ func (d *Decoder) reply(c *Call, t *ir.Type) {
 		from = len(whole) - at
 		data = append(whole, data[place:]...)
 	}
-	c.Reply = d.message(data, at, "result", t)
+	c.Reply = d.message(data, at, "result", t, wrapped)
 }
 
 // reduced returns the first opaque data or string at or after an offset with a length, or nil. The
@@ -217,33 +226,4 @@ func reduced(v *dynamic.Value, from int, length uint64) *dynamic.Value {
 		}
 	}
 	return nil
-}
-
-// RPCSEC_GSS (RFC 2203 §5).
-const (
-	gssFlavor    = 6
-	gssData      = 0
-	gssNone      = 1
-	gssIntegrity = 2
-	gssPrivacy   = 3
-)
-
-// gss reports whether RPCSEC_GSS wraps the arguments and results of a call.
-func (d *Decoder) gss(c *Call) (sealed bool) {
-	if c.Auth != gssFlavor || len(c.Message) < 48 {
-		return c.Auth == gssFlavor
-	}
-	procedure, service := binary.BigEndian.Uint32(c.Message[36:]), binary.BigEndian.Uint32(c.Message[44:])
-	switch {
-	case procedure != gssData:
-		c.Notes = append(c.Notes, "RPCSEC_GSS: for the context, not for the procedure")
-		return true
-	case service == gssNone:
-		return false
-	case service == gssIntegrity:
-		c.Notes = append(c.Notes, "RPCSEC_GSS: with a checksum, not decoded")
-	case service == gssPrivacy:
-		c.Notes = append(c.Notes, "RPCSEC_GSS: encrypted")
-	}
-	return true
 }

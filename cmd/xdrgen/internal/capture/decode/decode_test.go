@@ -30,7 +30,7 @@ func compiled(t *testing.T) *decode.Decoder {
 	if err != nil || len(p.Diags) > 0 {
 		t.Fatal(err, p.Diags)
 	}
-	r, err := sema.Compile(sema.Options{Files: []string{"../../../oncrpc/oncrpc.x"}})
+	r, err := sema.Compile(sema.Options{Files: []string{"../../message/oncrpc/oncrpc.x"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,18 +105,21 @@ func TestBriefIsShort(t *testing.T) {
 	}
 }
 
-// Arguments within RPCSEC_GSS are decoded if only the header has a checksum.
+// Arguments within RPCSEC_GSS are decoded unless they are encrypted.
 func TestSealedArgumentsAreNotDecoded(t *testing.T) {
 	d := compiled(t)
-	for service, want := range map[uint32]string{1: "", 2: "RPCSEC_GSS: with a checksum, not decoded", 3: "RPCSEC_GSS: encrypted", 0: "RPCSEC_GSS: for the context, not for the procedure"} {
+	for service, want := range map[uint32]string{1: "", 2: "", 3: "RPCSEC_GSS: encrypted", 0: "RPCSEC_GSS: for the context, not for the procedure"} {
 		procedure := uint32(0)
 		if service == 0 {
 			procedure = 1
 		}
 		head := capturetest.Words(1, 0, 2, 99, 1, 1, 6, 20, 1, procedure, 5, service, 0, 0, 0)
 		args := capturetest.Words(4) + "path" + capturetest.Words(7)
+		if service == 2 {
+			args = integrity(args)
+		}
 		c := d.Decode(&capture.Call{HasCall: true, Program: 99, Version: 1, Procedure: 1, Auth: 6, Message: []byte(head + args), Args: len(head)})
-		if strings.Join(c.Notes, "") != want || (c.Args.Values != nil) != (service == 1) || len(c.Args.Faults) > 0 {
+		if strings.Join(c.Notes, "") != want || (c.Args.Values != nil) != (service == 1 || service == 2) || len(c.Args.Faults) > 0 {
 			t.Errorf("service %d: notes %q, values %v, faults %v", service, c.Notes, c.Args.Values != nil, c.Args.Faults)
 		}
 	}
