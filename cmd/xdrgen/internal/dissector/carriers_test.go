@@ -166,6 +166,18 @@ func (c *compiled) notes(t *testing.T, xid uint32, size int) (put, get exchange)
 	return put, get
 }
 
+// array makes a Call and a Reply whose arrays of pairs, at the bytes 48 and 32, have elements. RDMA
+// moves them.
+func (c *compiled) array(t *testing.T, xid uint32) exchange {
+	t.Helper()
+	m := &maker{Rand: rand.New(rand.NewPCG(9, 9))}
+	for {
+		if e := c.exchange(t, m, c.procs[1], xid); binary.BigEndian.Uint32(e.call[44:]) > 1 && binary.BigEndian.Uint32(e.reply[28:]) > 0 {
+			return e
+		}
+	}
+}
+
 // TestShowsMessagesInRDMA checks that Wireshark shows the fields of dump for messages in RDMATCP
 // and iWARP, with the data that RDMA has placed.
 func TestShowsMessagesInRDMA(t *testing.T) {
@@ -187,14 +199,15 @@ func TestShowsMessagesInRDMA(t *testing.T) {
 					xid := uint32(0x2000 + 2*i)
 					put, get := c.notes(t, xid, size)
 					results[xid+1] = data{40, size}
-					if version == 1 { // Reads of version 2 are not joined
-						placed[xid] = data{52, size}
-					}
-					if size < 4000 {
+					placed[xid] = data{52, size}
+					if size < 4000 || version == 2 {
 						all = append(all, put)
 					}
 					all = append(all, get) // with a long text in several segments
 				}
+				rows := compile(t, "shapes", units["shapes"]...).array(t, 0x3000)
+				all, placed[0x3000] = append(all, rows), data{48, 8 * int(binary.BigEndian.Uint32(rows.call[44:]))}
+				results[0x3000] = data{32, 8 * int(binary.BigEndian.Uint32(rows.reply[28:]))}
 				kept := sends{}
 				in := tshark.Input{
 					File: overRDMA(t, dev, version, all, placed, results, kept), Args: []string{"-Y", "frame"},

@@ -56,7 +56,7 @@ local calls, seen = {}, {}
 
 function proto.init()
 	calls, seen = {}, {}
-	written, kept = {}, 0
+	written, fetched, asked, kept = {}, {}, {}, 0
 end
 
 local function keys(pinfo, xid, reply)
@@ -210,6 +210,7 @@ local function body(r, tree, m, pinfo, h, call, proc)
 		inside.chunks = m.chunks
 		inside.chunks.of = proc.placed
 	end
+	if m.reads then inside.reads, inside.start, inside.inserted = m.reads, m.at, 0 end
 	inside:run(branch, function()
 		if h.kind == 1 then
 			if proc.place then inside:value(branch, proc.place) end
