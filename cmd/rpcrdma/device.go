@@ -198,7 +198,7 @@ func (f *deviceFlags) address(s, remedy string) (string, error) {
 
 // listenAddress returns the HOST:PORT to listen at, for a PORT or HOST[:PORT] of the command line.
 func listenAddress(s string) (string, error) {
-	if oncrpc.IsLocal(s) {
+	if oncrpc.IsLocal(s) || strings.HasPrefix(s, activatedPrefix) {
 		return s, nil
 	}
 	if _, err := strconv.ParseUint(s, 10, 64); err == nil { // no host has a number as its name

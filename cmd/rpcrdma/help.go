@@ -175,7 +175,7 @@ Flags:
 
 const helpServe = `Run a server for ping, perf and conform until interrupted.
 
-Usage: rpcrdma serve [flags] [[HOST:]PORT | unix:PATH]
+Usage: rpcrdma serve [flags] [[HOST:]PORT | unix:PATH | systemd:[NAME]]
 
 Examples:
   rpcrdma serve                      port 20049 on all addresses
@@ -187,9 +187,13 @@ Examples:
   rpcrdma serve -carrier tcp 20050   RPC over TCP, for conform and other clients
   rpcrdma serve -carrier tcp unix:/run/rpc.sock
                                      the same at a local socket
+  rpcrdma serve -carrier tcp systemd:
+                                     the same at the socket that systemd passes; systemd:NAME: the
+                                     one of that name
   rpcrdma serve -http 6060           with a live page, at http://127.0.0.1:6060/debug/rpcrdma
 
-When the server accepts connections, it prints the line "ready ADDRESS" to standard error.
+When the server accepts connections, it prints the line "ready ADDRESS" to standard error, and
+reports it to systemd, if that has started it (Type=notify).
 It answers procedure 0 of every program and version, so that ping works with any -prog.
 
 With -tls it reads the files of -cert, -key and -ca again when they are needed, after 5 s or more,

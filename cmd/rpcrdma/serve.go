@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/verbs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/activation"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/monitor"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
@@ -41,6 +43,8 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		err = errors.New("-trace and -pcap show RDMA: they have no effect with -carrier " + c.Carrier)
 	case oncrpc.IsLocal(c.Addr) && c.Carrier != "tcp":
 		err = fmt.Errorf("found the socket %s, expected [HOST:]PORT with -carrier %s: only -carrier tcp has local sockets", c.Addr, c.Carrier)
+	case strings.HasPrefix(c.Addr, activatedPrefix) && c.Carrier == "rdma":
+		err = fmt.Errorf("found the address %s, expected [HOST:]PORT: systemd has no sockets for RDMA, only for -carrier tcp and udp", c.Addr)
 	case c.Carrier == "udp" && c.TLS:
 		err = errors.New("-tls is for streams: it is not possible with -carrier udp")
 	}
@@ -90,6 +94,9 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 				fail.help = "another path, or stop the server that listens there"
 			}
 		}
+		if errors.Is(err, activation.ErrNone) {
+			fail.help = "a socket unit of systemd, or systemd-socket-activate, which pass the socket: docs/oncrpc.md"
+		}
 		return fail
 	}
 	if c.JSON {
@@ -97,8 +104,10 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 		fmt.Fprintf(env.stdout, "%s\n", line)
 	}
 	fmt.Fprintf(env.stderr, "ready %s\n", s.Addr())
+	notify(env.stderr, "READY=1")
 	select {
 	case <-ctx.Done():
+		notify(env.stderr, "STOPPING=1")
 	case <-s.Done(): // it no longer accepts connections
 		return errors.Join(&failure{code: exitFailed, stage: "serve", err: s.Err()}, s.Close())
 	}
@@ -128,17 +137,18 @@ func (c *serveCmd) listen(ctx context.Context, f *fabric, addr string, cfg *rdma
 	h := page.handler(newService())
 	switch c.Carrier {
 	case "udp":
-		s, err := udp.Listen(ctx, addr, h, &udp.Config{Logger: f.log})
-		if err == nil {
-			page.watch("server", monitor.Client(s))
+		s, err := packetServer(ctx, addr, h, &udp.Config{Logger: f.log})
+		if err != nil {
+			return nil, err
 		}
-		return datagramServer{s}, err
+		page.watch("server", monitor.Client(s))
+		return datagramServer{s}, nil
 	case "tcp":
 		stream := &tcp.Config{Logger: f.log}
 		if c.TLS {
 			stream.TLS = tcp.TLS{Mode: tcp.TLSRequired, Config: f.secure}
 		}
-		s, err := tcp.Listen(ctx, addr, h, stream)
+		s, err := streamServer(ctx, addr, h, stream)
 		if err == nil {
 			page.watch("server", monitor.Server(s))
 		}

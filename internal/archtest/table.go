@@ -118,6 +118,7 @@ func Table() []Row {
 		{Package: "runtime/oncrpc/tcp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "runtime/oncrpc/cancel", "internal/admission", "internal/backchannel", "internal/deadpeer", "internal/inflight", "internal/reconnect", "internal/reconnect/machine", "internal/resend", "internal/tlsstream"}},
 		{Package: "runtime/oncrpc/udp", Imports: []string{"runtime/xdr", "runtime/oncrpc", "internal/admission", "internal/inflight"}},
 		{Package: "runtime/oncrpc/mem", Imports: []string{"runtime/oncrpc", "runtime/oncrpc/tcp"}},
+		{Package: "runtime/oncrpc/activation"},
 		{Package: "runtime/oncrpc/certs"},
 		{Package: "runtime/oncrpc/*", Imports: []string{"runtime/xdr", "runtime/oncrpc"}},
 		{Package: "gen/*", Imports: []string{"runtime/*", "runtime/xdr/*", "gen/*"}},

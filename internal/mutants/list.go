@@ -68,7 +68,7 @@ var mutants = slices.Concat(
 	delegationMutants,
 	callMutants,
 	submitMutants, inlineMutants, carrierMutants,
-	rdmaSubmitMutants, monitorMutants, certsMutants, localMutants,
+	rdmaSubmitMutants, monitorMutants, certsMutants, localMutants, activationMutants,
 	resultsMutants, simulationMutants,
 	v2Mutants,
 	version2Mutants,

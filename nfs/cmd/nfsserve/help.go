@@ -36,7 +36,7 @@ Files:
 
 Addresses:
   -tcp ADDRESS       NFS, MOUNT and locks over TCP, and MOUNT and locks over UDP; default
-                     127.0.0.1:2049
+                     127.0.0.1:2049. systemd:NAME: the socket of that name that systemd passes
   -rdma ADDRESS      NFS over RDMA; empty for none; default 127.0.0.1:20049
   -provider NAME     verbs provider: ` + provider.Forms() + `; default iwarp, which Linux has
   -portmap MODE      port mapper that clients ask: own, at port 111 of the -tcp host; system, the

@@ -29,7 +29,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
-	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/activation"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/udp"
 )
 
@@ -126,11 +126,12 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	defer func() { err = errors.Join(err, server.Close()) }()
 	handler := o.log(server.Handler()) // one for both, so that the reply cache sees all calls
 
-	byTCP, err := tcp.Listen(ctx, o.tcp, handler, stream)
+	byTCP, err := listen(ctx, o.tcp, handler, stream)
 	if err != nil {
 		return listening("-tcp", o.tcp, err)
 	}
 	defer func() { err = errors.Join(err, byTCP.Close()) }()
+	o.tcp = byTCP.Addr()
 	all := slices.Concat(
 		at(nfs3.Program, nfs3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
 		at(mount3.Program, mount3.Version, oncrpc.NetIDTCP, byTCP.Addr()),
@@ -167,7 +168,9 @@ func serve(ctx context.Context, o options, ready, warn io.Writer) (err error) {
 	}
 	// One write, so that a program that reads the first line and closes the pipe does no harm.
 	fmt.Fprint(ready, line+"\n"+o.advice(byTCP.Addr(), byRDMA, where != ""))
+	notify(warn, "READY=1")
 	<-ctx.Done()
+	notify(warn, "STOPPING=1")
 	return nil
 }
 
@@ -186,6 +189,8 @@ func listening(name, addr string, err error) error {
 	_, _, form := net.SplitHostPort(addr)
 	todo := "an address of this machine, as HOST:PORT"
 	switch {
+	case errors.Is(err, activation.ErrNone):
+		todo = "a socket unit of systemd, which passes the socket"
 	case errors.Is(err, syscall.EADDRINUSE):
 		todo = "another port, or stop the server that uses this one"
 	case errors.Is(err, syscall.EACCES):

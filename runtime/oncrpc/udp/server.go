@@ -64,7 +64,19 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 	if err != nil {
 		return nil, err
 	}
-	sock := pc.(*net.UDPConn)
+	return serve(pc.(*net.UDPConn), h, cfg)
+}
+
+// Serve starts a server at a socket, which it closes. Nothing else may read from the socket. cfg
+// may be nil. h must not be nil.
+func Serve(sock *net.UDPConn, h oncrpc.Handler, cfg *Config) (*Server, error) {
+	if h == nil {
+		return nil, errors.Join(fmt.Errorf("udp: serve at %q: no Handler", sock.LocalAddr()), sock.Close())
+	}
+	return serve(sock, h, cfg)
+}
+
+func serve(sock *net.UDPConn, h oncrpc.Handler, cfg *Config) (*Server, error) {
 	set := cfg.settle()
 	s := &Server{
 		set: set, log: set.Logger, sock: sock, handler: h, local: sock.LocalAddr().(*net.UDPAddr).AddrPort(),
@@ -77,7 +89,7 @@ func Listen(ctx context.Context, addr string, h oncrpc.Handler, cfg *Config) (*S
 	}
 	if s.wildcard = s.local.Addr().IsUnspecified(); s.wildcard {
 		if err := reportLocal(sock); err != nil {
-			return nil, errors.Join(fmt.Errorf("udp: listen at %q: the address that a Call comes to is not known: name an address of this host: %w", addr, err), sock.Close())
+			return nil, errors.Join(fmt.Errorf("udp: listen at %q: the address that a Call comes to is not known: name an address of this host: %w", sock.LocalAddr(), err), sock.Close())
 		}
 	}
 	s.run, s.cancel = context.WithCancelCause(context.Background())
