@@ -30,5 +30,9 @@ var lspMutants = []mutant{
 	{"a job cannot be cancelled", lspFolder + "requests.go", "		s.query.cancel()\n", "", lspTests},
 	{"the format of an old text is sent", lspFolder + "requests.go", "r.document.text != r.text && err == nil", "r.document == nil", lspTests},
 	{"sizes of a unit with errors are shown", lspFolder + "hover.go", "	case !sized:", "	case false:", lspTests},
+	{"any edit cancels a check", lspFolder + "unit.go", "d != nil && d.unit == u || u.analysis.reads(path)", "d != nil", lspTests},
+	{"a file that changed during a check is not read again", lspFolder + "check.go", "if slices.ContainsFunc(changed, a.reads) {", "if false {", lspTests},
+	{"a pipe is read", lspFolder + "documents.go", " && e.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0", "", lspTests},
+	{"a comment turns the text after it", lspFolder + "hover.go", "	if unicode.Is(unicode.Cf, r) || ", "	if ", lspTests},
 	{"an expression has no uses", "cmd/internal/sema/index.go", "	if at.End-at.Start > len(s.name) { // an expression", "	if at.End-at.Start > len(s.name) {\n		return\n	}\n	if false {", []string{"cmd/internal/sema"}},
 }

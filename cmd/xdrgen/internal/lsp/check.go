@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
@@ -10,9 +11,11 @@ import (
 
 // lane runs one job at a time.
 type lane struct {
-	end  context.CancelFunc // nil while no job runs
-	unit *unit              // that the job checks
-	id   string             // of the request that the job answers
+	end context.CancelFunc // nil while no job runs
+	id  string             // of the request that the job answers
+
+	unit    *unit    // that the job checks
+	changed []string // paths of files that have changed since the job began
 }
 
 // cancel lets the job end soon, if one runs.
@@ -22,17 +25,15 @@ func (l *lane) cancel() {
 	}
 }
 
-// run runs a job on its own goroutine. The loop calls the function that the job returns.
+// run runs a job on its own goroutine. The loop calls the function that the job returns, which has
+// to empty the lane.
 func (s *server) run(l *lane, job func(context.Context) (then func())) {
 	ctx, cancel := context.WithCancel(context.Background())
 	l.end = cancel
 	go func() {
 		then := job(ctx)
 		select {
-		case s.done <- func() {
-			*l = lane{}
-			then()
-		}:
+		case s.done <- then:
 		case <-s.quit:
 		}
 		cancel()
@@ -81,14 +82,20 @@ func (s *server) startCheck(u *unit) {
 	s.run(&s.check, func(ctx context.Context) func() {
 		a := c.check(ctx, u.files)
 		return func() {
+			changed := s.check.changed
+			s.check = lane{}
 			if u.edition != edition || s.units[u.key] != u {
 				return
 			}
 			u.analysis, u.checked = a, edition
+			if slices.ContainsFunc(changed, a.reads) { // a file that it did not read before
+				u.edition++
+				return
+			}
 			s.show(u, a)
 		}
 	})
-	s.check.unit = u
+	s.check.unit, s.check.changed = u, nil
 }
 
 // checker compiles units of a snapshot. A job may use it.

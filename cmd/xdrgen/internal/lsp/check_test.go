@@ -170,6 +170,40 @@ func TestEditsSupersedeTheCheckThatRuns(t *testing.T) {
 	}
 }
 
+// The check of one unit is not cancelled by edits of another, but it is repeated if it has read a
+// file that changed meanwhile.
+func TestEditsSupersedeOnlyChecksOfTheirFile(t *testing.T) {
+	c := &stepped{began: make(chan struct{}), goOn: make(chan struct{})}
+	s := begin(t, map[string]string{"two/c.x": "typedef int t;\n"}, func(cfg *lsp.Config) { cfg.Compile = c.compile })
+	s.initialize()
+	step := func() { <-c.began; c.goOn <- struct{}{} }
+	s.open("one/a.x", "const A = 0;\n")
+	step()
+	s.expect("one/a.x", 1)
+	s.open("two/b.x", "const B = 0;\n")
+	step()
+	s.expect("two/b.x", 1)
+	s.open("two/c.x", "typedef int t;\n")
+	step()
+	s.expect("two/c.x", 1)
+
+	s.change("two/b.x", 2, "#include \"c.x\"\ntypedef t u;\n")
+	<-c.began // it reads two/c.x, which its analysis does not have yet
+	s.change("one/a.x", 2, "1", 0, 10, 0, 11)
+	s.change("two/c.x", 2, "s", 0, 12, 0, 13)
+	if code := s.refused("x", nil); code == 0 { // both edits have been taken
+		t.Error("x is not refused")
+	}
+	c.goOn <- struct{}{}
+	for range 3 {
+		step()
+	}
+	s.become("two/b.x", 2, "1:8-1:9 XDR0101 type t is not declared")
+	if n, failed := c.calls.Load(), c.failed.Load(); n != 7 || failed != 0 {
+		t.Errorf("%d checks, %d of them cancelled; want 7 and 0", n, failed)
+	}
+}
+
 func TestShutdownAnswersWhatWaits(t *testing.T) {
 	c := &stepped{began: make(chan struct{}), goOn: make(chan struct{})}
 	s := begin(t, nil, func(cfg *lsp.Config) { cfg.Compile = c.compile })
@@ -263,7 +297,7 @@ func TestTextsThatAreTooLargeAreNotKept(t *testing.T) {
 	s := begin(t, nil)
 	s.initialize()
 	s.open("a.x", "const A = B;\n"+strings.Repeat(" ", 16<<20))
-	s.expect("a.x", 1, "0:0-0:0  open "+filepath.Join(s.dir, "a.x")+": no such file or directory")
+	s.expect("a.x", 1, "0:0-0:0  stat "+filepath.Join(s.dir, "a.x")+": no such file or directory")
 	s.change("a.x", 2, "x", 0, 0, 0, 0) // of a text that the server does not have
 	s.change("a.x", 3, "const A = B;\n")
 	s.expect("a.x", 3, "0:10-0:11 XDR0102 constant B is not declared")

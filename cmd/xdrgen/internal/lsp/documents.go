@@ -120,6 +120,9 @@ func (f snapshot) ReadFile(name string) ([]byte, error) {
 	if !hasFile(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
+	if err := f.disk.Regular(name, source.MaxSize); err != nil { // reading a pipe would not return
+		return nil, err
+	}
 	return f.disk.ReadFile(name)
 }
 
@@ -153,7 +156,7 @@ func (f snapshot) filesIn(dir, ext string) []string {
 		entries = nil
 	}
 	for _, e := range entries {
-		if filepath.Ext(e.Name()) == ext && !e.IsDir() {
+		if filepath.Ext(e.Name()) == ext && !e.IsDir() && e.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0 {
 			out = append(out, filepath.Join(dir, e.Name()))
 		}
 	}

@@ -3,6 +3,7 @@ package lsp
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/packet"
@@ -39,6 +40,7 @@ func (s *state) hover(q query) (any, error) {
 // block returns text as it is, for a client that takes Markdown in a fence that the text cannot
 // close.
 func (s *state) block(language, text string) string {
+	text = strings.Map(plain, text)
 	if !s.client.markdown {
 		return text
 	}
@@ -47,6 +49,15 @@ func (s *state) block(language, text string) string {
 		fence += "`"
 	}
 	return fence + language + "\n" + text + "\n" + fence
+}
+
+// plain replaces characters that change how the text around them is shown, such as those of
+// bidirectional text.
+func plain(r rune) rune {
+	if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return unicode.ReplacementChar
+	}
+	return r
 }
 
 // maxLines limits the fields, arms, members or procedures that a hover lists.

@@ -118,7 +118,10 @@ func (s *server) answer(r *request) bool {
 		if ctx.Err() != nil {
 			err = fail(codeCancelled, "the request was cancelled")
 		}
-		return func() { s.respond(r, result, err) }
+		return func() {
+			s.query = lane{}
+			s.respond(r, result, err)
+		}
 	})
 	s.query.id = string(r.id)
 	return true

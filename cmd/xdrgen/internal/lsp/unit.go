@@ -63,10 +63,11 @@ func (s *server) stale(u *unit) {
 func (s *server) changed(path string) {
 	for _, u := range s.units {
 		d := s.texts[path]
-		if d != nil && d.unit == u || u.analysis.reads(path) || s.check.unit == u {
+		if d != nil && d.unit == u || u.analysis.reads(path) {
 			s.stale(u)
 		}
 	}
+	s.check.changed = append(s.check.changed, path)
 }
 
 // disk takes changes of files that are not open into account.
