@@ -171,7 +171,7 @@ func TestEditsSupersedeTheCheckThatRuns(t *testing.T) {
 }
 
 // The check of one unit is not cancelled by edits of another, but it is repeated if it has read a
-// file that changed meanwhile.
+// file that changed while it ran.
 func TestEditsSupersedeOnlyChecksOfTheirFile(t *testing.T) {
 	c := &stepped{began: make(chan struct{}), goOn: make(chan struct{})}
 	s := begin(t, map[string]string{"two/c.x": "typedef int t;\n"}, func(cfg *lsp.Config) { cfg.Compile = c.compile })
@@ -200,7 +200,7 @@ func TestEditsSupersedeOnlyChecksOfTheirFile(t *testing.T) {
 	}
 	s.become("two/b.x", 2, "1:8-1:9 XDR0101 type t is not declared")
 	if n, failed := c.calls.Load(), c.failed.Load(); n != 7 || failed != 0 {
-		t.Errorf("%d checks, %d of them cancelled; want 7 and 0", n, failed)
+		t.Errorf("%d checks, %d cancelled; want 7 and 0", n, failed)
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *state) block(language, text string) string {
 	return fence + language + "\n" + text + "\n" + fence
 }
 
-// plain replaces characters that change how the text around them is shown, such as those of
+// plain replaces characters that change how the text around them is shown, such as marks of
 // bidirectional text.
 func plain(r rune) rune {
 	if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lsp"
@@ -138,14 +139,22 @@ func (s *session) ask(method string, params any) int {
 	return s.asked
 }
 
+// patience stops a test that hangs.
+const patience = time.Minute
+
 // next returns the next message of the server.
 func (s *session) next() reply {
 	s.t.Helper()
-	r, ok := <-s.from
-	if !ok {
-		s.t.Fatal("the server's messages end")
+	select {
+	case r, ok := <-s.from:
+		if !ok {
+			s.t.Fatal("the server's messages end")
+		}
+		return r
+	case <-time.After(patience):
+		s.t.Fatal("the server sends nothing")
 	}
-	return r
+	return reply{}
 }
 
 // answer waits for the response to a request.
@@ -285,8 +294,8 @@ func (s *session) code() int {
 	select {
 	case c := <-s.ended:
 		return c
-	case <-s.t.Context().Done():
-		s.t.Fatal("the server does not end")
+	case <-time.After(patience):
+		s.t.Fatal("the server does not return")
 		return -1
 	}
 }

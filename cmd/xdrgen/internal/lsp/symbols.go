@@ -119,24 +119,27 @@ func (s *state) symbols(q query) (any, error) {
 	if strings.HasSuffix(q.view.file.Name, ".bind") {
 		return nil, nil
 	}
-	all := symbolsOf(q.view.file, s.cfg.Options.Defines)
-	if s.client.hierarchical {
-		return s.tree(q.view, all), nil
-	}
-	return flat(nil, q.view, s.uri(q.document.path), s.client.encoding, "", all), nil
+	f, macros, uri, client := q.view.file, s.cfg.Options.Defines, q.document.uri, s.client
+	return job(func(context.Context) (any, error) {
+		v, all := newView(f), symbolsOf(f, macros)
+		if client.hierarchical {
+			return tree(v, client.encoding, all), nil
+		}
+		return flat([]symbolInformation{}, v, uri, client.encoding, "", all), nil
+	}), nil
 }
 
 // tree returns symbols with the symbols in them.
-func (s *state) tree(v *view, all []symbol) []documentSymbol {
+func tree(v *view, e encoding, all []symbol) []documentSymbol {
 	out := []documentSymbol{}
 	for _, x := range all {
 		d := documentSymbol{
 			Name: x.name.Name, Kind: x.kind,
-			Range: v.span(x.whole.Start, x.whole.End, s.client.encoding),
-			Own:   v.span(x.name.Span.Start, x.name.Span.End, s.client.encoding),
+			Range: v.span(x.whole.Start, x.whole.End, e),
+			Own:   v.span(x.name.Span.Start, x.name.Span.End, e),
 		}
 		if len(x.children) > 0 {
-			d.Children = s.tree(v, x.children)
+			d.Children = tree(v, e, x.children)
 		}
 		out = append(out, d)
 	}

@@ -16,17 +16,58 @@ const (
 // text is a text with its lines. It does not change. A line ends with "\n", "\r\n" or "\r".
 type text struct {
 	bytes []byte
-	lines []int // offset at which each line begins
+	lines []int  // offset at which each line begins
+	stops []stop // places within long lines, in order
 }
+
+// stop is the start of a character whose column is known, in UTF-16.
+type stop struct {
+	offset int
+	column uint32
+}
+
+// stopBytes is the distance between two stops of a line. Shorter lines are read from their start.
+const stopBytes = 1 << 10
 
 func newText(b []byte) *text {
 	t := &text{bytes: b, lines: []int{0}}
 	for i, c := range b {
 		if c == '\n' || c == '\r' && (i+1 == len(b) || b[i+1] != '\n') {
+			t.stop(t.lines[len(t.lines)-1], i)
 			t.lines = append(t.lines, i+1)
 		}
 	}
+	t.stop(t.lines[len(t.lines)-1], len(b))
 	return t
+}
+
+// stop records the stops of the line from start to end.
+func (t *text) stop(start, end int) {
+	for column := uint32(0); end-start > stopBytes; {
+		for next := start + stopBytes; start < next; {
+			units, size := width(t.bytes[start:end], utf16Units)
+			start, column = start+size, column+uint32(units)
+		}
+		t.stops = append(t.stops, stop{start, column})
+	}
+}
+
+// near returns the last stop of a line that is not after a place, or the line's start. after
+// reports whether a stop is after the place.
+func (t *text) near(start, end int, e encoding, after func(stop) bool) stop {
+	first := sort.Search(len(t.stops), func(k int) bool { return t.stops[k].offset > start })
+	last := sort.Search(len(t.stops), func(k int) bool { return t.stops[k].offset > end })
+	column := func(s stop) stop {
+		if e == utf8Bytes {
+			s.column = uint32(s.offset - start)
+		}
+		return s
+	}
+	k := first + sort.Search(last-first, func(k int) bool { return after(column(t.stops[first+k])) })
+	if k == first {
+		return stop{offset: start}
+	}
+	return column(t.stops[k-1])
 }
 
 // line returns the offsets of a line, counted from 0, without its end.
@@ -47,8 +88,10 @@ func (t *text) offset(p position, e encoding) int {
 	if int64(p.Line) >= int64(len(t.lines)) {
 		return len(t.bytes)
 	}
-	at, end := t.line(int(p.Line))
-	for left := int64(p.Character); at < end; {
+	start, end := t.line(int(p.Line))
+	near := t.near(start, end, e, func(s stop) bool { return s.column > p.Character })
+	at := near.offset
+	for left := int64(p.Character) - int64(near.column); at < end; {
 		units, size := width(t.bytes[at:end], e)
 		if left -= int64(units); left < 0 {
 			break
@@ -63,8 +106,9 @@ func (t *text) offset(p position, e encoding) int {
 func (t *text) position(offset int, e encoding) position {
 	offset = min(max(offset, 0), len(t.bytes))
 	n := sort.SearchInts(t.lines, offset+1) - 1
-	at, end := t.line(n)
-	p := position{Line: uint32(n)}
+	start, end := t.line(n)
+	near := t.near(start, end, e, func(s stop) bool { return s.offset > offset })
+	at, p := near.offset, position{uint32(n), near.column}
 	for at < min(offset, end) {
 		units, size := width(t.bytes[at:end], e)
 		if at+size > offset {

@@ -2,8 +2,11 @@ package lsp
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/rpcrdma/rpcrdma/internal/growth"
 )
 
 func TestColumnsCountUTF16Units(t *testing.T) {
@@ -104,6 +107,36 @@ func clientPosition(before []rune) position {
 		}
 	}
 	return p
+}
+
+// A whole file can be one line.
+func TestPlacesInLongLinesTakeLinearTime(t *testing.T) {
+	_, err := growth.Linear(40_000, func(n int) func() int {
+		x := newText([]byte(strings.Repeat("a\u00e9\U0001F600", n/7)))
+		return func() int {
+			for _, e := range []encoding{utf16Units, utf8Bytes} {
+				for i := 0; i < len(x.bytes); i += 7 {
+					if p := x.position(i, e); x.offset(p, e) != i {
+						t.Fatalf("offset %d is at %v, which is offset %d", i, p, x.offset(p, e))
+					}
+				}
+			}
+			return 0
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	x := newText([]byte(strings.Repeat("\u00e9\U0001F600", 1000)))
+	if p := x.position(6*999+2, utf16Units); p != (position{0, 3*999 + 1}) {
+		t.Errorf("the last character is at %v", p)
+	}
+	if p := x.position(6*999+2, utf8Bytes); p != (position{0, 6*999 + 2}) {
+		t.Errorf("the last character is at %v in bytes", p)
+	}
+	if n := x.offset(position{0, 3*999 + 2}, utf16Units); n != 6*999+2 {
+		t.Errorf("the last pair is at offset %d", n)
+	}
 }
 
 func TestReplacementsGiveTheOtherText(t *testing.T) {
