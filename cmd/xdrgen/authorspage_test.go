@@ -73,7 +73,7 @@ func TestAuthorsPageIsTrue(t *testing.T) {
 			}
 		}
 	}
-	if commands != 9 || files != 5 || shown != 2 {
+	if commands != 10 || files != 5 || shown != 3 {
 		t.Errorf("%d commands, %d files and %d outputs", commands, files, shown)
 	}
 }

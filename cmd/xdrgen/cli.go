@@ -42,6 +42,7 @@ type commandLine struct {
 	Compat     compatCmd     `cmd:""`
 	Wireshark  wiresharkCmd  `cmd:""`
 	LSP        lspCmd        `cmd:"" name:"lsp"`
+	Doc        docCmd        `cmd:""`
 	Version    struct{}      `cmd:""`
 }
 
@@ -99,6 +100,8 @@ func run(args []string, env environment) int {
 		return line.Wireshark.run(env)
 	case "lsp":
 		return line.LSP.run(env)
+	case "doc":
+		return line.Doc.run(env)
 	}
 	fmt.Fprintln(env.stdout, version())
 	return exitClean

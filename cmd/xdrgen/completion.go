@@ -79,7 +79,7 @@ func completeFlag(f *completion.Flag, data bool) {
 		f.Kind = completion.Folder
 	case f.Long == "bind" || f.Long == "import" || f.Long == "MF":
 		f.Kind = completion.File
-	case f.Long == "type" && data:
+	case f.Long == "type" && data, f.Long == "only":
 		f.Kind = completion.Asked
 	case f.Long == "allow":
 		f.Kind, f.Values = completion.OneOf, append([]string{"wire", "source", "extension"}, ruleNames("compat")...)

@@ -38,6 +38,8 @@ func help(topic string) (text string, ok bool) {
 		return helpWireshark + helpUnit + helpDocument + helpExit, true
 	case "lsp":
 		return helpLSP + helpExit, true
+	case "doc":
+		return helpDoc + helpUnit + helpDocument + helpExit, true
 	case "version":
 		return "Print the version of xdrgen.\n\nUsage: xdrgen version\n", true
 	case "corpus":
@@ -74,6 +76,7 @@ Commands:
   compat      report what a change to a protocol breaks
   wireshark   write a dissector for Wireshark and tshark
   lsp         serve an editor: findings as you type, fixes, hover, formatting
+  doc         describe a unit in a page, with packet pictures
   corpus      test the compiler on every .x file of a folder
   version     print the version of xdrgen
 

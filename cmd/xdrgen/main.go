@@ -5,6 +5,7 @@
 //	xdrgen diff -o DIR file.x                  show what gen would change
 //	xdrgen dump -type T DATA file.x            show the bytes of a value
 //	xdrgen json -type T DATA file.x            convert XDR to JSON, and back
+//	xdrgen doc -o FILE.html file.x             describe a unit in a page
 //	xdrgen explain CODE                        explain a finding
 //
 // xdrgen help lists all commands.

@@ -12,7 +12,7 @@ func TestWrongCommandLinesAreExplained(t *testing.T) {
 		"chek a.x":               "no command \"chek\"; did you mean check?\ntry xdrgen help\n",
 		"a.x":                    "\"a.x\" is not a command; to check the file, run xdrgen check a.x\ntry xdrgen help\n",
 		"generate a.x":           "no command \"generate\"; did you mean gen?\ntry xdrgen help\n",
-		"-o out a.x":             "found \"-o\", expected a command first, such as xdrgen check; did you mean xdrgen gen -o, xdrgen diff -o or xdrgen wireshark -o?\ntry xdrgen help\n",
+		"-o out a.x":             "found \"-o\", expected a command first, such as xdrgen check; did you mean xdrgen gen -o, xdrgen diff -o, xdrgen wireshark -o or xdrgen doc -o?\ntry xdrgen help\n",
 		"-packge p a.x":          "found \"-packge\", expected a command first, such as xdrgen check; did you mean xdrgen gen -package or xdrgen diff -package?\n",
 		"genn a.x":               "no command \"genn\"; did you mean gen?\n",
 		"compile a.x":            "no command \"compile\"; did you mean xdrgen gen?\n",

@@ -77,6 +77,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/gogen", Imports: append([]string{"cmd/xdrgen/internal/gogen/...", "cmd/xdrgen/internal/plan", "cmd/internal/ir"}, diags...), Outside: []string{jennifer}},
 		{Package: "cmd/xdrgen/internal/format", Imports: append([]string{"cmd/internal/syntax"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/lint", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
+		{Package: "cmd/xdrgen/internal/reference", Imports: []string{"cmd/internal/ir", "cmd/internal/packet", "cmd/internal/source", "internal/xdrdoc"}},
 		{Package: "cmd/xdrgen/internal/dissector", Imports: []string{"cmd/internal/ir"}},
 		{Package: "cmd/xdrgen/internal/compat", Imports: append([]string{"cmd/internal/ir"}, diags...), Sequential: true},
 		{Package: "cmd/internal/packet", Imports: []string{"cmd/internal/ir"}, Sequential: true},

@@ -62,6 +62,7 @@ var mutants = slices.Concat(
 	lspMutants,
 	amendMutants,
 	dissectorMutants,
+	docMutants,
 	attributesMutants,
 	client4Mutants,
 	filedataMutants,

@@ -73,6 +73,9 @@ func TestHeadingsAreAtTheMargin(t *testing.T) {
 			if err != nil || !strings.Contains(written(d.Parts[0].Lines), "struct b") || strings.Contains(written(d.Parts[0].Lines), "struct c") {
 				t.Errorf("margin %q, pages %v: %v, %+v", margin, pages != "", err, d.Parts)
 			}
+			if got := Headings([]byte(doc + pages)); len(got) != 2 || got[0] != (Heading{1, "1"}) || got[1] != (Heading{9, "2"}) {
+				t.Errorf("margin %q: headings %v", margin, got)
+			}
 		}
 	}
 }

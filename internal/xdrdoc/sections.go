@@ -114,3 +114,25 @@ func ReadSections(lines, names []string) (taken []Line, looked int, lost []Unclo
 	r := &blockReader{lines: lines, cut: pageBreaks(lines)}
 	return r.sections(names)
 }
+
+// Heading is the heading of a section.
+type Heading struct {
+	Line   int    // of the document, from 1
+	Number string // "4.2", or "A.1" of an appendix
+}
+
+// Headings returns the numbered headings of a text, in order. Those in a table of contents, and
+// lines of XDR, are left out.
+func Headings(doc []byte) (out []Heading) {
+	lines := Lines(doc)
+	left := margin(lines)
+	for i, s := range lines {
+		if width(s) != left {
+			continue
+		}
+		if n := headingNumber(strings.TrimLeft(s, " \t")); n != "" {
+			out = append(out, Heading{i + 1, n})
+		}
+	}
+	return out
+}

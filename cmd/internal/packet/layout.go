@@ -260,8 +260,11 @@ func (l *layout) array(i Item, t *ir.Type, level int) {
 func (l *layout) fixedArray(i Item, t *ir.Type, level int) {
 	size := fixedSize(t.Size)
 	if !composite(t.Elem) || t.Len == 0 {
-		if i.Note = "each " + SizeText(t.Elem.Size); size > 0 && size <= 4*longRows {
-			i.Note = ""
+		switch {
+		case i.Ref != nil && i.Ref.Kind == ir.Typedef && t.Len > 0:
+			i.Note = fmt.Sprintf("%s, each %s", count(t.Len, "item"), SizeText(t.Elem.Size))
+		case size < 0 || size > 4*longRows:
+			i.Note = "each " + SizeText(t.Elem.Size)
 		}
 		l.box(i, size)
 		return

@@ -26,8 +26,9 @@ const (
 	small    = 6.7 // width of a letter in offsets and heads
 )
 
-// Style is the style of SVG pictures. A page that shows pictures of SVG has it once.
-const Style = `.packet text{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;text-anchor:middle;fill:#1c1f24}
+// Style is the style of SVG pictures. A page has it once. Pictures are Width pixels wide with it,
+// or less in a place that is not as wide.
+const Style = `.packet{width:590px;max-width:100%}.packet text{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;text-anchor:middle;fill:#1c1f24}
 .packet .soft{fill:#5a626d}.packet .at{font-size:11px;text-anchor:end;fill:#5a626d}.packet .head{font-size:11px;text-anchor:start;font-weight:600}
 .packet path{fill:none;stroke:#3c434c}.packet .hatch{stroke:#a8b0ba}.packet .bits{stroke-width:5;stroke-dasharray:1 15}
 .packet .paper{fill:#fff;stroke:none}.packet .lane{fill:#e3ecf8;stroke:#3c434c}.packet .after{fill:#eceef1;stroke:#3c434c}.packet .bar{stroke:#2f6db5;stroke-width:3}
@@ -65,14 +66,14 @@ func (p *Picture) SVG(o SVGOptions) string {
 	}
 	tall := y + 4
 	var out strings.Builder
-	space := ""
+	space, size := "", ""
 	if o.File {
-		space = ` xmlns="http://www.w3.org/2000/svg"`
+		space, size = ` xmlns="http://www.w3.org/2000/svg"`, fmt.Sprintf(` width="%d" height="%d"`, Width, tall)
 	}
 	name := html.EscapeString(p.Name)
-	fmt.Fprintf(&out, `<svg%s class="packet" viewBox="0 0 %d %d" width="%d" height="%d" role="group" aria-label="Packet picture of %s">`, space, Width, tall, Width, tall, name)
+	fmt.Fprintf(&out, `<svg%s class="packet" viewBox="0 0 %d %d"%s role="group"><title>Packet picture of %s, %s</title>`, space, Width, tall, size, name, SizeText(p.Size))
 	if o.File {
-		fmt.Fprintf(&out, "\n<title>Packet picture of %s, %s</title>\n<style>\n%s</style>\n", name, SizeText(p.Size), Style)
+		fmt.Fprintf(&out, "\n<style>\n%s</style>\n", Style)
 		fmt.Fprintf(&out, `<rect class="paper" width="%d" height="%d"/>`+"\n", Width, tall)
 	}
 	if o.Ruler == "" {
@@ -80,6 +81,23 @@ func (p *Picture) SVG(o SVGOptions) string {
 	} else {
 		fmt.Fprintf(&out, `<use href="#%s"/>`, html.EscapeString(o.Ruler))
 	}
+	out.WriteString(s.layers())
+	out.WriteString("</svg>\n")
+	return out.String()
+}
+
+// RulerSymbol returns the ruler of pictures with an id, for a page that shows many. It also has the
+// padding of data whose length varies, with the id and "-pad".
+func RulerSymbol(id string) string {
+	var s svg
+	s.padding(&Item{Rows: 1, Pads: true}, 0)
+	id = html.EscapeString(id)
+	return fmt.Sprintf(`<svg class="packet" width="0" height="0" aria-hidden="true"><defs><g class="packet" id="%s">%s</g><g class="packet" id="%s-pad">%s</g></defs></svg>`, id, ruler(), id, s.layers())
+}
+
+// layers returns the picture without its head.
+func (s *svg) layers() string {
+	var out strings.Builder
 	out.WriteString(s.below.String())
 	if s.hatch.Len() > 0 {
 		fmt.Fprintf(&out, `<path class="hatch" d="%s"/>`, s.hatch.String())
@@ -91,13 +109,7 @@ func (p *Picture) SVG(o SVGOptions) string {
 		fmt.Fprintf(&out, `<path class="bar" d="%s"/>`, s.bars.String())
 	}
 	out.WriteString(s.above.String())
-	out.WriteString("</svg>\n")
 	return out.String()
-}
-
-// RulerSymbol returns the ruler of pictures with an id, for a page that shows many.
-func RulerSymbol(id string) string {
-	return fmt.Sprintf(`<svg class="packet" width="0" height="0" aria-hidden="true"><defs><g id="%s">%s</g></defs></svg>`, html.EscapeString(id), ruler())
 }
 
 // ruler returns the numbers of the bits.
@@ -202,7 +214,11 @@ func (s *svg) padding(i *Item, y int) {
 	if i.Pads {
 		zeros = 3
 	}
-	if zeros == 0 {
+	switch {
+	case zeros == 0:
+		return
+	case i.Pads && s.o.Ruler != "":
+		fmt.Fprintf(&s.above, `<use href="#%s-pad" y="%d"/>`, html.EscapeString(s.o.Ruler), y+(i.Rows-1)*rowTall)
 		return
 	}
 	left, top, wide := boxLeft+boxWidth-8*bit*zeros, y+(i.Rows-1)*rowTall, 8*bit*zeros

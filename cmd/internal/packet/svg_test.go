@@ -53,8 +53,8 @@ func texts(t *testing.T, picture string) (out []rect, tall float64) {
 					x = a.Value
 				case "y":
 					y = a.Value
-				case "height":
-					tall = number(a.Value)
+				case "viewBox":
+					tall = number(strings.Fields(a.Value)[3])
 				}
 			}
 		case xml.CharData:
