@@ -56,7 +56,38 @@ func (c *caller) exchange(ctx context.Context, call *Call, end *CallEnd) (*Reply
 		return nil, &CallError{XID: call.XID(), Err: err}
 	}
 	defer c.put(s, false)
+	placed(call)
 	return c.exchangeIn(ctx, s, call, end)
+}
+
+// placed records that a Call has a place.
+func placed(call *Call) {
+	if t := call.Steps; t != nil {
+		t.Placed = time.Now()
+	}
+}
+
+// sent records that a Call is about to be posted.
+func sent(call *Call) {
+	if t := call.Steps; t != nil {
+		t.Sent = time.Now()
+	}
+}
+
+// steps records that the engine no longer uses a Call. If it has waited there, for a credit or the
+// send queue, it was sent later by that time, and counts as one that waited for its place.
+func (s *slot) steps() {
+	t, e := s.rpc.Steps, &s.call
+	if t == nil {
+		return
+	}
+	t.Placed, t.Sent = t.Placed.Add(e.Waited), t.Sent.Add(e.Waited)
+	if !e.Sent {
+		t.Sent = time.Time{}
+	}
+	if e.Err == nil && (e.Reply != nil || e.LongReply != 0) {
+		t.Answered = time.Now()
+	}
 }
 
 // put takes back the slot of a Call that has returned, or has waited for a place in vain.
@@ -112,6 +143,7 @@ func (c *caller) attempt(ctx context.Context, s *slot) error {
 			c.exited(s, begun)
 		}
 	}()
+	sent(s.rpc)
 	c.postCall(&s.call)
 	begun = true
 	c.lone.begin(s)
@@ -163,6 +195,7 @@ func (c *caller) answered(s *slot, why error) (cause error) {
 	if s.end != nil {
 		s.end.record(e)
 	}
+	s.steps()
 	if e.Abandoned {
 		c.redirect(s)
 	}

@@ -88,6 +88,7 @@ func (c *submitter) submit(ctx context.Context, call *Call, done func(*Reply, er
 // begin prepares and posts a Call that has a place. Another goroutine runs the engine: this one may
 // have locks that functions of the upper layer take.
 func (c *submitter) begin(s *slot) {
+	placed(s.rpc)
 	s.shape = shape{}
 	s.reset()
 	o := offering{caller: c.caller, slot: s, call: s.rpc, terms: c.agreed.Load(), now: true}
@@ -103,6 +104,7 @@ func (c *submitter) begin(s *slot) {
 		return
 	}
 	c.lone.submitted()
+	sent(s.rpc)
 	s.submit.state = posted
 	c.driver.Queue(engine.Event{Kind: engine.EventCall, Call: &s.call})
 	l.mu.Unlock()

@@ -64,7 +64,7 @@ var inlineMutants = []mutant{
 var submitMutants = []mutant{
 	{"a Call takes a place beyond MaxCalls", "runtime/oncrpc/tcp/call.go", "if c.places == c.conn.set.MaxCalls {", "if c.places == c.conn.set.MaxCalls+1 {", submitTests},
 	{"a Call without a place is not counted as waiting", "runtime/oncrpc/tcp/call.go", "		p.waits = true\n", "", submitTests},
-	{"a place is not given on", "runtime/oncrpc/tcp/submit.go", "	c.conn.enqueue(&next.out)\n", "", submitTests},
+	{"a place is not given on", "runtime/oncrpc/tcp/submit.go", "	c.send(next)\n", "", submitTests},
 	{"a Call that waits takes a place with it", "runtime/oncrpc/tcp/submit.go", "		c.line.Remove(&p.linked)\n	} else {\n		c.leave()\n	}", "		c.line.Remove(&p.linked)\n	}\n	c.leave()", submitTests},
 	{"a place is lost when no Call waits", "runtime/oncrpc/tcp/submit.go", "		c.places--\n", "", submitTests},
 	{"the last Call that waits is first", "internal/inflight/list.go", "	return l.first.record\n", "	return l.last.record\n", submitTests},

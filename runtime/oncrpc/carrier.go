@@ -128,8 +128,28 @@ type Call struct {
 	// RPCSEC_GSS needs it: each transmission has another sequence number (RFC 2203 §5.3.3.1).
 	Renew func(ctx context.Context) (Message, error)
 
+	// Steps, if not nil, is where the Carrier writes when it took the steps of the Call.
+	Steps *Steps
+
 	// Reply is the memory of the reply. Only the Carrier uses it, and returns a pointer to it.
 	Reply Reply
+}
+
+// Steps says when a Carrier took the steps of a Call. If the Call was sent again on another
+// connection, the steps there replace the earlier ones. A step that was not taken, or that the
+// Carrier does not know, stays zero. It may be read when the method that made the Call has
+// returned, or in done.
+type Steps struct {
+	// Placed is when the Call had its connection, and there a place or a credit: it waited before.
+	Placed time.Time
+
+	// Sent is when its memory was registered and the transport had the message: over TCP the
+	// system, over RDMA the send queue, and over UDP the last datagram.
+	Sent time.Time
+
+	// Answered is when the reply had come. The rest until the end of the Call is for keys that are
+	// invalidated, for copies, and for the goroutine that waits.
+	Answered time.Time
 }
 
 // Again prepares a Call to be sent again: it calls Renew, if there is one. Carriers call it.

@@ -30,8 +30,8 @@ func Run(t *testing.T, open Open) {
 		"Answers": testAnswers, "Drop": testDrop, "Panic": testPanic, "Goexit": testGoexit, "Later": testLater, "BadReply": testBadReply,
 		"Reverse": testReverse, "ReverseEnded": testReverseEnded, "Wrapped": testWrapped, "Serve": testServe, "Peer": testPeer,
 		"SubmitMany": testSubmitMany, "SubmitNext": testSubmitNext, "SubmitGiveUp": testSubmitGiveUp, "SubmitLost": testSubmitLost, "SubmitPanic": testSubmitPanic,
-		"SubmitRefused": testSubmitRefused,
-		"Marked":        testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedPanic": testMarkedPanic, "MarkedConcurrent": testMarkedConcurrent,
+		"SubmitRefused": testSubmitRefused, "Steps": testSteps,
+		"Marked": testMarked, "MarkedAnswers": testMarkedAnswers, "MarkedPanic": testMarkedPanic, "MarkedConcurrent": testMarkedConcurrent,
 		"MarkedBlocks":     testMarkedBlocks,
 		"SubmitWithoutEnd": testSubmitWithoutEnd, "SubmitWithLock": testSubmitWithLock,
 	} {

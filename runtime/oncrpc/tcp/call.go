@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/rpcrdma/rpcrdma/internal/inflight"
 	"github.com/rpcrdma/rpcrdma/internal/reconnect/machine"
@@ -157,8 +158,16 @@ func (c *caller) begin(ctx context.Context, p *pending) error {
 		return nil
 	}
 	c.places++
-	c.conn.enqueue(&p.out)
+	c.send(p)
 	return nil
+}
+
+// send queues a Call that has a place. c.conn.mu must be held.
+func (c *caller) send(p *pending) {
+	if s := p.call.Steps; s != nil {
+		s.Placed = time.Now()
+	}
+	c.conn.enqueue(&p.out)
 }
 
 // reply completes the Call that a record answers. It reports whether the Call keeps the record's
@@ -186,6 +195,9 @@ func (c *caller) reply(xid uint32, rec []byte) (kept bool) {
 		r.Message, kept = rec, true
 	}
 	c.seen.Replied = true
+	if s := p.call.Steps; s != nil {
+		s.Answered = time.Now()
+	}
 	c.conclude(p, nil)
 	return kept
 }

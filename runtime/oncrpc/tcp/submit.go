@@ -58,7 +58,7 @@ func (c *caller) leave() {
 	}
 	next.waits = false
 	c.line.Remove(&next.linked)
-	c.conn.enqueue(&next.out)
+	c.send(next)
 }
 
 // deliver runs the functions of the Calls that are finished, unless another goroutine does. The

@@ -322,6 +322,9 @@ func (w *writer) returnCalls() {
 	for _, m := range w.batch {
 		m.state = sent
 		if m.call != nil {
+			if s := m.call.call.Steps; s != nil {
+				s.Sent = time.Now()
+			}
 			m.call.settle()
 		} else {
 			answers = append(answers, m)

@@ -118,14 +118,22 @@ func (c *Conn) enter(p *pending) error {
 		c.mu.Unlock()
 		return nil
 	}
-	c.places++
-	d := c.datagram(p)
+	d := c.first(p)
 	c.mu.Unlock()
 	if err := d.send(c.sock); err != nil && c.withdraw(d) {
 		go c.proceed() // not here: the caller may have locks
 		return err
 	}
 	return nil
+}
+
+// first gives a Call a place, and returns its first transmission. The lock must be held.
+func (c *Conn) first(p *pending) datagram {
+	c.places++
+	if s := p.call.Steps; s != nil {
+		s.Placed = time.Now()
+	}
+	return c.datagram(p)
 }
 
 // withdraw takes back a Call that could not be sent for the first time, and reports whether it was
@@ -152,8 +160,7 @@ func (c *Conn) proceed() {
 		}
 		p.waits = false
 		c.line.Remove(&p.linked)
-		c.places++
-		d := c.datagram(p)
+		d := c.first(p)
 		c.mu.Unlock()
 		c.transmit(d)
 	}
@@ -177,6 +184,9 @@ func (c *Conn) remove(p *pending) {
 // conclude completes a Call that has its reply, or fails it. The lock must be held.
 func (c *Conn) conclude(p *pending, why error) {
 	c.remove(p)
+	if s := p.call.Steps; s != nil && why == nil {
+		s.Answered = time.Now()
+	}
 	p.over, p.err = true, why
 	if !p.renewing {
 		c.settle(p)

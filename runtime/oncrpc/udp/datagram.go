@@ -33,6 +33,9 @@ func (c *Conn) datagram(p *pending) datagram {
 		c.resends.Add(time.Now().Add(p.pause), p, &p.again)
 		p.pause = min(2*p.pause, c.set.MaxRetransmit)
 	}
+	if s := p.call.Steps; s != nil {
+		s.Sent = time.Now() // not after the write: the reply may come before it returns
+	}
 	b := copies.Get().(*[]byte)
 	*b = append((*b)[:0], joined(&p.call.Message)...)
 	return datagram{of: p, serial: p.serial, xid: p.xid, bytes: b}
