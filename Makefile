@@ -8,10 +8,10 @@ TESTFLAGS ?=
 # The modules that go.work uses. The go command knows their packages as "work". Users build the root module without
 # go.work, so it is vetted and tested without it, too. The benchmarks in bench are a module that go.work does not use.
 module  := github.com/rpcrdma/rpcrdma
-modules := . nfs test/linuxpeer
+modules := . nfs metrics/otel metrics/prometheus test/linuxpeer
 # Replacements for go mod tidy, which does not read go.work.
 released = $(module)=$(CURDIR) $(module)/nfs=$(CURDIR)/nfs
-others  := ./nfs/... ./test/linuxpeer/...
+others  := ./nfs/... ./metrics/otel/... ./metrics/prometheus/... ./test/linuxpeer/...
 alone   := GOWORK=off
 xdrgen  := bin/xdrgen
 # The race detector needs cgo, which the go command enables only with a C compiler.

@@ -50,6 +50,7 @@ func (f *webFlags) open(ctx context.Context, env environment) (*web, error) {
 	w := &web{Monitor: monitor.New(&monitor.Config{Programs: []oncrpc.Program{perfV1}}), done: make(chan struct{})}
 	mux := http.NewServeMux()
 	mux.Handle(webPath, w.Monitor)
+	mux.HandleFunc("/metrics", w.ServeMetrics)
 	mux.Handle("/{$}", http.RedirectHandler(webPath, http.StatusFound))
 	w.server = &http.Server{
 		Handler: local(host, mux), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,

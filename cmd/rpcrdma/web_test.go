@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -53,6 +54,22 @@ func look(t *testing.T, url string) (s looked) {
 	return s
 }
 
+// metricsAt returns the metrics of the page at url.
+func metricsAt(t *testing.T, url string) string {
+	t.Helper()
+	r, err := http.Get(strings.TrimSuffix(url, webPath) + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	text, err := io.ReadAll(r.Body)
+	if err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("%s: %v", r.Status, err)
+	}
+	http.DefaultClient.CloseIdleConnections()
+	return string(text)
+}
+
 // A server shows its connections and calls on a page, on every carrier, and its warnings although
 // they are not printed.
 func TestServePage(t *testing.T) {
@@ -82,6 +99,9 @@ func TestServePage(t *testing.T) {
 		}
 		if len(s.Procedures) != 1 || s.Procedures[0].Name != "536873000 v1 procedure 0" || s.Procedures[0].Side != "server" || s.Procedures[0].Outcomes["SUCCESS"] != 1 {
 			t.Errorf("%s: procedures %+v", carrier, s.Procedures)
+		}
+		if text := metricsAt(t, url); !strings.Contains(text, `rpcrdma_server_calls_total{procedure="536873000 v1 procedure 0",status="SUCCESS"} 1`) {
+			t.Errorf("%s: metrics %s", carrier, text)
 		}
 		cancel()
 		if code := <-done; code != exitDone {

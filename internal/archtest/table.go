@@ -203,6 +203,8 @@ func Table() []Row {
 		{Package: "nfs/internal/locks"},
 		{Package: "nfs/internal/nlm", Imports: []string{"nfs/gen/...", "nfs/internal/locks", "runtime/..."}},
 		{Package: "nfs/...", Imports: []string{"..."}},
+		{Package: "metrics/otel", Imports: []string{"runtime/oncrpc/monitor"}, Outside: []string{"go.opentelemetry.io/otel"}},
+		{Package: "metrics/prometheus", Imports: []string{"runtime/oncrpc/monitor"}, Outside: []string{"github.com/prometheus"}},
 		{Package: "test/linuxpeer/agent", Imports: []string{"internal/witness", "test/linuxpeer/internal/control", "test/linuxpeer/internal/guest"}, Unsafe: []string{"terminal.go"}},
 		{Package: "test/...", Imports: []string{"..."}},
 

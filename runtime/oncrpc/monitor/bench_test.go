@@ -39,3 +39,35 @@ func BenchmarkServe(b *testing.B) {
 		})
 	}
 }
+
+// A scrape of 10,000 connections and 256 procedures.
+func BenchmarkMetrics(b *testing.B) {
+	m, s := monitor.New(&monitor.Config{Keep: -1}), &sums{}
+	for i := range 10_000 {
+		s.conns = append(s.conns, sumConn{fmt.Sprintf("192.0.2.%d:%d", i%250, i), uint64(i), i})
+		get(m, s.conns[i].addr, 400, uint32(i))
+	}
+	m.Watch("files", monitor.Server(s))
+	for b.Loop() {
+		m.Metrics(0)
+	}
+}
+
+// A Call that a client makes, with and without a recording.
+func BenchmarkCall(b *testing.B) {
+	for _, keep := range []bool{false, true} {
+		b.Run(fmt.Sprintf("recorded=%t", keep), func(b *testing.B) {
+			cfg := &monitor.Config{}
+			if keep {
+				cfg.Keep = -1
+			}
+			reply := &oncrpc.Reply{Message: replyOf(7, oncrpc.Success).Inline}
+			c := monitor.New(cfg).Carrier(peer{addr: "192.0.2.1:9", call: func(*oncrpc.Call) (*oncrpc.Reply, error) { return reply, nil }})
+			call := &oncrpc.Call{Message: oncrpc.Message{Inline: callOf(7, 400, 2, 1)}}
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = c.Call(b.Context(), call)
+			}
+		})
+	}
+}

@@ -6,7 +6,8 @@ import "time"
 func AddTime(m *Monitor, d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.ended(&call{}, "SUCCESS", d)
+	began := time.Now()
+	m.ended(&call{began: began}, "SUCCESS", began.Add(d))
 }
 
 // Page is the page, and Policy what it may do.

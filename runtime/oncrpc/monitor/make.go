@@ -2,6 +2,7 @@ package monitor
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -36,9 +37,9 @@ func (c *carrier) Call(ctx context.Context, of *oncrpc.Call) (*oncrpc.Reply, err
 		return c.Carrier.Call(ctx, of)
 	}
 	made := c.begin(of)
-	defer c.m.finish(made, "no reply", 0) // if Call panics, or exits the goroutine
+	defer c.end(made, of, nil, errUnknown) // if Call panics, or exits the goroutine
 	reply, err := c.Carrier.Call(ctx, of)
-	c.end(made, reply, err)
+	c.end(made, of, reply, err)
 	return reply, err
 }
 
@@ -49,11 +50,11 @@ func (c *carrier) Submit(ctx context.Context, of *oncrpc.Call, done func(*oncrpc
 	}
 	made := c.begin(of)
 	err := oncrpc.Submit(ctx, c.Carrier, of, func(reply *oncrpc.Reply, err error) {
-		c.end(made, reply, err)
+		c.end(made, of, reply, err)
 		done(reply, err)
 	})
 	if err != nil {
-		c.end(made, nil, err)
+		c.end(made, of, nil, err)
 	}
 	return err
 }
@@ -69,13 +70,28 @@ func (c *carrier) begin(of *oncrpc.Call) *call {
 		made.prog, made.vers, made.proc, _ = oncrpc.Procedure(of.Inline)
 		made.xid, _, _ = oncrpc.Peek(of.Inline)
 		made.sent = of.Size(nil)
+		if of.Steps == nil {
+			of.Steps, made.lent = &made.steps, true
+		}
 	}
 	c.m.begin(made)
 	return made
 }
 
-// end records how a Call ended.
-func (c *carrier) end(made *call, reply *oncrpc.Reply, err error) {
+// errUnknown is the error of a Call that did not return.
+var errUnknown = errors.New("monitor: the Call did not return")
+
+// end records how a Call ended, unless that was done before.
+func (c *carrier) end(made *call, of *oncrpc.Call, reply *oncrpc.Reply, err error) {
+	switch {
+	case made.ended:
+		return
+	case made.lent:
+		of.Steps = nil
+	case of != nil && of.Steps != nil:
+		made.steps = *of.Steps
+	}
+	made.ended = true
 	outcome, received := "no reply", 0
 	if err == nil {
 		received = len(reply.Message)

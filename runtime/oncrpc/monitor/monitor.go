@@ -12,6 +12,7 @@ import (
 const (
 	DefaultKeep          = 10 * time.Second
 	DefaultMaxProcedures = 256
+	DefaultMaxPeers      = 256
 	DefaultMaxErrors     = 100
 )
 
@@ -28,8 +29,13 @@ type Config struct {
 	ByPeer bool
 
 	// MaxProcedures is the number of procedures, times peers with ByPeer, that are counted apart:
-	// 256 if zero. All others are one more, with the name "others".
+	// 256 if zero. All others are one more, with the name "others". Up to half of the places are
+	// kept for the procedures of Programs: a peer chooses the numbers of others.
 	MaxProcedures int
+
+	// MaxPeers is the number of peers' hosts that Metrics counts apart: 256 if zero. All others are
+	// one more on each side, with the name "others".
+	MaxPeers int
 
 	// MaxErrors is the number of records that Log keeps: 100 if zero.
 	MaxErrors int
@@ -39,6 +45,8 @@ type Config struct {
 // for concurrent use.
 //
 //	idle ── a look ──> recording ── Config.Keep after the last look ──> idle
+//
+// Metrics is a look that keeps the recording for longer.
 type Monitor struct {
 	cfg Config
 	on  atomic.Bool // recording
@@ -50,6 +58,7 @@ type Monitor struct {
 	sources  []*named
 	progress progress
 	counts   counts
+	peers    peers
 	last     ring
 }
 
@@ -68,7 +77,14 @@ func New(cfg *Config) *Monitor {
 	if m.cfg.MaxErrors <= 0 {
 		m.cfg.MaxErrors = DefaultMaxErrors
 	}
-	m.counts.most = m.cfg.MaxProcedures
+	if m.cfg.MaxPeers <= 0 {
+		m.cfg.MaxPeers = DefaultMaxPeers
+	}
+	m.counts.most, m.peers.most = m.cfg.MaxProcedures, m.cfg.MaxPeers
+	for i := range m.cfg.Programs {
+		m.counts.kept += len(m.cfg.Programs[i].Procedures)
+	}
+	m.counts.kept = min(m.counts.kept, m.counts.most/2)
 	m.last.most = m.cfg.MaxErrors
 	if m.cfg.Keep < 0 {
 		m.since = time.Now()
@@ -77,16 +93,18 @@ func New(cfg *Config) *Monitor {
 	return m
 }
 
-// look begins a recording, or prolongs it. m.mu must be held.
-func (m *Monitor) look() {
+// look begins a recording, or prolongs it, so that it lasts for keep at least. m.mu must be held.
+func (m *Monitor) look(keep time.Duration) {
 	if m.cfg.Keep < 0 {
 		return
 	}
-	m.until = time.Now().Add(m.cfg.Keep)
-	if m.end == nil {
-		m.end = time.AfterFunc(m.cfg.Keep, m.rest)
-	} else {
-		m.end.Reset(m.cfg.Keep)
+	if until := time.Now().Add(keep); until.After(m.until) {
+		m.until = until
+		if m.end == nil {
+			m.end = time.AfterFunc(keep, m.rest)
+		} else {
+			m.end.Reset(keep)
+		}
 	}
 	if !m.on.Load() {
 		m.since = time.Now()

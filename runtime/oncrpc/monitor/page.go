@@ -85,6 +85,13 @@ type (
 		Sent     uint64            `json:"sent"`
 		Times    timesJSON         `json:"times"`
 		Sending  timesJSON         `json:"sending"`
+		Parts    *partsJSON        `json:"parts,omitempty"`
+	}
+	partsJSON struct {
+		Waited   timesJSON `json:"waited"`
+		Sent     timesJSON `json:"sent"`
+		Served   timesJSON `json:"served"`
+		Received timesJSON `json:"received"`
 	}
 	timesJSON struct {
 		Count   uint64      `json:"count"`
@@ -123,7 +130,7 @@ func jsonOf(s Snapshot) *snapshotJSON {
 	for i := range s.Procedures {
 		p := &s.Procedures[i]
 		j.Procedures = append(j.Procedures, procedureJSON{
-			sideOf(p.Made), p.Peer, p.Name, p.Outcomes, p.Received, p.Sent, timesOfJSON(&p.Times), timesOfJSON(&p.Sending),
+			sideOf(p.Made), p.Peer, p.Name, p.Outcomes, p.Received, p.Sent, timesOfJSON(&p.Times), timesOfJSON(&p.Sending), partsOfJSON(p.Parts),
 		})
 	}
 	for _, c := range s.InProgress {
@@ -141,6 +148,13 @@ func fieldsOfJSON(fields []Field) fieldsJSON {
 		j = append(j, [2]string{f.Name, f.Value})
 	}
 	return j
+}
+
+func partsOfJSON(p *Parts) *partsJSON {
+	if p == nil {
+		return nil
+	}
+	return &partsJSON{timesOfJSON(&p.Waited), timesOfJSON(&p.Sent), timesOfJSON(&p.Served), timesOfJSON(&p.Received)}
 }
 
 func timesOfJSON(t *Times) timesJSON {

@@ -3,6 +3,8 @@ package monitor
 import (
 	"fmt"
 	"time"
+
+	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
 )
 
 // call is a Call in progress that began during a recording. The Monitor's mu guards the fields from
@@ -14,6 +16,8 @@ type call struct {
 	began time.Time
 
 	received, sent int
+	steps          oncrpc.Steps
+	lent, ended    bool // of a Call that a client makes: it writes to steps, and it is over
 	listed         bool
 	prev, next     *call
 }
@@ -57,21 +61,27 @@ func (l *progress) remove(c *call) {
 
 // nameOf returns the name of a procedure.
 func (m *Monitor) nameOf(k key) string {
+	name, _ := m.describe(k)
+	return name
+}
+
+// describe returns the name of a procedure, and whether Config.Programs has it.
+func (m *Monitor) describe(k key) (name string, known bool) {
 	for i := range m.cfg.Programs {
 		p := &m.cfg.Programs[i]
 		if p.Number != k.prog || p.Version != k.vers {
 			continue
 		}
-		name := p.Procedures[k.proc]
-		if name == "" {
+		name = p.Procedures[k.proc]
+		if known = name != ""; !known {
 			name = fmt.Sprint("procedure ", k.proc)
 		}
 		if p.Name != "" {
 			name = p.Name + " " + name
 		}
-		return name
+		return name, known
 	}
-	return fmt.Sprintf("%d v%d procedure %d", k.prog, k.vers, k.proc)
+	return fmt.Sprintf("%d v%d procedure %d", k.prog, k.vers, k.proc), false
 }
 
 // begin adds a Call to those in progress.
@@ -84,7 +94,7 @@ func (m *Monitor) begin(c *call) {
 // finish takes a Call out of those in progress, and counts it with the bytes of its second message.
 // It returns nil if that was done before.
 func (m *Monitor) finish(c *call, outcome string, bytes int) *Procedure {
-	took := time.Since(c.began)
+	at := time.Now()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !c.listed {
@@ -96,5 +106,5 @@ func (m *Monitor) finish(c *call, outcome string, bytes int) *Procedure {
 	} else {
 		c.sent = bytes
 	}
-	return m.ended(c, outcome, took)
+	return m.ended(c, outcome, at)
 }

@@ -60,7 +60,7 @@ func (m *Monitor) Look(q Query) Snapshot {
 	}
 	q.From = max(q.From, 0)
 	m.mu.Lock()
-	m.look()
+	m.look(m.cfg.Keep)
 	s := Snapshot{Time: time.Now(), Since: m.since, Procedures: m.counts.all(), Total: m.progress.n}
 	for c := m.progress.first; c != nil && len(s.InProgress) < mostCalls; c = c.next {
 		s.InProgress = append(s.InProgress, InProgress{c.made, c.peer, m.nameOf(c.key), c.xid, s.Time.Sub(c.began)})

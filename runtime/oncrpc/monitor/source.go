@@ -59,13 +59,14 @@ func Conns[C interface {
 type named struct {
 	name string
 	Source
+	tallies tallies
 }
 
 // Watch shows a Source under a name, until stop is called.
 func (m *Monitor) Watch(name string, src Source) (stop func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	n := &named{name, src}
+	n := &named{name: name, Source: src}
 	m.sources = append(m.sources, n)
 	return func() {
 		m.mu.Lock()
@@ -84,6 +85,8 @@ type Field struct {
 type shape struct {
 	fields []shapeField
 	order  [][]int // fields that say how busy it is, the most telling one first
+
+	metrics [][]int // the fields of sourceMetrics, or nil
 }
 
 type shapeField struct {
@@ -107,6 +110,14 @@ func shapeOf(t reflect.Type) *shape {
 		for _, f := range s.fields {
 			if f.name == name {
 				s.order = append(s.order, f.index)
+			}
+		}
+	}
+	s.metrics = make([][]int, len(sourceMetrics))
+	for i := range sourceMetrics {
+		for _, f := range s.fields {
+			if f.name == sourceMetrics[i].field {
+				s.metrics[i] = f.index
 			}
 		}
 	}
