@@ -211,7 +211,7 @@ func TestAnswersOfABatchAreReleasedOnce(t *testing.T) {
 	memory, released := []byte{}, 0
 	r := &request{conn: c, memory: &memory, ticket: c.reserved.share.Ticket(0), done: func(error) { released++ }}
 	r.out.request = r
-	c.out.batch = []*message{{request: r}, {call: &pending{}}}
+	c.out.batch = []*message{{request: r}, {call: &pending{call: new(oncrpc.Call)}}}
 	c.requests = 1
 	c.out.written(nil)
 	c.out.written(nil)

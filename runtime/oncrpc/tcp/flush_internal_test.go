@@ -90,6 +90,7 @@ func TestRestOfAWriteFollows(t *testing.T) {
 		c.mu.Lock()
 		for k := range 8 {
 			p := c.newPending().(*pending)
+			p.call = nullCall(t, 7)
 			p.out.Message.Inline = bytes.Repeat([]byte{byte(round), byte(k), 3, 4}, 1500)
 			want = append(appendMark(want, 6000), p.out.Message.Inline...)
 			calls = append(calls, p)
