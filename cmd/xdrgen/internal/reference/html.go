@@ -24,7 +24,7 @@ const ruler = "bits"
 // HTML returns the description as a page. It has no script, and refers to no other file; its policy
 // forbids both. All text of the unit is escaped.
 func HTML(u *ir.Unit, o Options) []byte {
-	p := page{unit: newUnit(u, o), lines: map[string]bool{}}
+	p := page{unit: newUnit(u, o), lines: map[string]bool{}, files: map[*source.File]int{}}
 	style := pageStyle + packet.Style
 	hash := sha256.Sum256([]byte(style))
 	title := escape(p.title())
@@ -53,6 +53,7 @@ type page struct {
 	*unit
 	out   strings.Builder
 	lines map[string]bool // ids of lines that were written
+	files map[*source.File]int
 }
 
 func (p *page) put(format string, args ...any) { fmt.Fprintf(&p.out, format, args...) }
@@ -170,8 +171,12 @@ func (p *page) where(at source.Span, own bool) {
 
 // lineID returns the id of a line on the page.
 func (p *page) lineID(at source.Span) string {
-	n := slices.IndexFunc(p.Files, func(f *ir.File) bool { return f.Name == at.File.Base() })
-	if n <= 0 {
+	n, known := p.files[at.File]
+	if !known {
+		n = len(p.files)
+		p.files[at.File] = n
+	}
+	if n == 0 {
 		return "L" + strconv.Itoa(at.Position().Line)
 	}
 	return fmt.Sprintf("L%d-%d", n, at.Position().Line)

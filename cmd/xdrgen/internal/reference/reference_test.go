@@ -134,6 +134,15 @@ func TestPagesGrowWithTheUnit(t *testing.T) {
 	t.Log(costs)
 }
 
+// TestLinesOfTwoFilesDiffer describes a unit that adds to another one's declarations. Lines of both
+// files have links.
+func TestLinesOfTwoFilesDiffer(t *testing.T) {
+	html := page(t, "../../../../spec/x/nfs42xattr/nfs42xattr.x")
+	if !strings.Contains(html, `<b id="L1-`) || !strings.Contains(html, `href="#L1-`) {
+		t.Error("all lines have numbers of one file")
+	}
+}
+
 // The largest unit of the repository fits into a MiB.
 func TestPageOfNFSIsSmall(t *testing.T) {
 	if n := len(page(t, "../../../../spec/x/nfs42/nfs42.x")); n > 1<<20 || n < 500_000 {
