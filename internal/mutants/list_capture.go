@@ -28,7 +28,7 @@ var captureMutants = []mutant{
 	{"data with a checksum end with the message", captureFolder + "decode/decode.go", "dynamic.DecodeAll(data[at:to], t, limits)", "dynamic.DecodeAll(data[at:max(to, len(data))], t, limits)", captureTests},
 	{"a length before a checksum is believed", captureFolder + "decode/gss.go", "	if n < 4 || n > len(data)-at-4 {", "	if n < 4 {", captureTests},
 	{"a length before a checksum may be 3", captureFolder + "decode/gss.go", "	if n < 4 || n", "	if n < 3 || n", captureTests},
-	{"bytes after a checksum are not noticed", captureFolder + "decode/gss.go", "	m.fault(err, to, v.Name)\n", "", captureTests},
+	{"bytes after a checksum are not noticed", captureFolder + "decode/gss.go", "	m.fault(err, to, v.Name)\n", "	_ = err\n", captureTests},
 	{"a message has no limit", captureFolder + "record.go", "		keep := min(n, limit-len(r.message))", "		keep := n", captureTests},
 	{"empty fragments have no limit", captureFolder + "record.go", "r.empty++; r.empty > maxEmpty", "r.empty++; r.empty < 0", captureTests},
 	{"calls without a reply have no limit", captureFolder + "match.go", "	if len(h.calls.byXID) >= c.reader.limits.Calls {", "	if false {", captureTests},

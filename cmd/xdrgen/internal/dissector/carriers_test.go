@@ -55,19 +55,26 @@ func (r *recording) Dial(ctx context.Context, addr string, qp verbs.QueuePair, p
 	return r.DialConn(ctx, pcapng.Record(conn, pcapng.Recording{File: pcapng.NewFile(r, 0), Name: "client", Initiator: true, Now: now}), qp, params)
 }
 
-// data says which part of a message is placed directly.
-type data struct{ at, size int }
+// data says which part of a message is placed directly, and perhaps a later one.
+type data struct {
+	at, size int
+	then     *data
+}
 
-// split returns a message, with the data as an item.
+// split returns a message, with the data as items.
 func (d data) split(b []byte) rdmaio.Message {
 	if d.size == 0 {
 		return rdmaio.Message{Inline: b}
 	}
-	rest := d.at + xdr.Padded(d.size)
-	return rdmaio.Message{
-		Inline: append(b[:d.at:d.at], b[rest:]...),
-		Items:  []xdr.Item{{Position: uint64(d.at), Inline: d.at, Data: b[d.at : d.at+d.size]}},
+	var m rdmaio.Message
+	from := 0
+	for next := &d; next != nil; next = next.then {
+		m.Inline = append(m.Inline, b[from:next.at]...)
+		m.Items = append(m.Items, xdr.Item{Position: uint64(next.at), Inline: len(m.Inline), Data: b[next.at : next.at+next.size]})
+		from = next.at + xdr.Padded(next.size)
 	}
+	m.Inline = append(m.Inline, b[from:]...)
+	return m
 }
 
 // sends has the Sends of a device, by the first five words of their messages.
@@ -178,6 +185,20 @@ func (c *compiled) array(t *testing.T, xid uint32) exchange {
 	}
 }
 
+// children is the number of elements in an array of 8 bytes each, which is too long for Sends.
+const children = 9000
+
+// several makes a Call with an array at byte 52, and a string 4 bytes after it, which RDMA reads.
+func (c *compiled) several(t *testing.T, xid uint32) exchange {
+	t.Helper()
+	p := c.procs[2]
+	e := exchange{what: "several", unit: c.name, reply: words(xid, 1, 0, 0, 0, 0, 0)}
+	e.call = append(words(xid, 0, 2, p.Program.Program.Number, p.Version.Number, p.Proc.Number, 0, 0, 0, 0, 7, 5, children), bytes.Repeat(words(6, 0), children)...)
+	e.call = append(append(e.call, words(3)...), "abc\x00"...)
+	c.expect(t, &e, p)
+	return e
+}
+
 // TestShowsMessagesInRDMA checks that Wireshark shows the fields of dump for messages in RDMATCP
 // and iWARP, with the data that RDMA has placed.
 func TestShowsMessagesInRDMA(t *testing.T) {
@@ -198,16 +219,20 @@ func TestShowsMessagesInRDMA(t *testing.T) {
 				for i, size := range []int{2001, 3501, 70001} {
 					xid := uint32(0x2000 + 2*i)
 					put, get := c.notes(t, xid, size)
-					results[xid+1] = data{40, size}
-					placed[xid] = data{52, size}
+					results[xid+1] = data{at: 40, size: size}
+					placed[xid] = data{at: 52, size: size}
 					if size < 4000 || version == 2 {
 						all = append(all, put)
 					}
 					all = append(all, get) // with a long text in several segments
 				}
-				rows := compile(t, "shapes", units["shapes"]...).array(t, 0x3000)
-				all, placed[0x3000] = append(all, rows), data{48, 8 * int(binary.BigEndian.Uint32(rows.call[44:]))}
-				results[0x3000] = data{32, 8 * int(binary.BigEndian.Uint32(rows.reply[28:]))}
+				shapes := compile(t, "shapes", units["shapes"]...)
+				if version == 2 { // Wireshark itself joins the chunks of version 1
+					all, placed[0x3001] = append(all, shapes.several(t, 0x3001)), data{52, 8 * children, &data{at: 56 + 8*children, size: 3}}
+				}
+				rows := shapes.array(t, 0x3000)
+				all, placed[0x3000] = append(all, rows), data{at: 48, size: 8 * int(binary.BigEndian.Uint32(rows.call[44:]))}
+				results[0x3000] = data{at: 32, size: 8 * int(binary.BigEndian.Uint32(rows.reply[28:]))}
 				kept := sends{}
 				in := tshark.Input{
 					File: overRDMA(t, dev, version, all, placed, results, kept), Args: []string{"-Y", "frame"},
