@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/trial"
@@ -217,7 +218,7 @@ func (c *corpusCmd) compile(row *corpusRow, mod trial.Module) error {
 		var more []diag.Diagnostic
 		o := gogen.Options{
 			Package: row.dir, ImportPath: trial.Path + "/" + row.dir, Tests: !c.Measure,
-			Views: c.Views || r.Bind.Views, With: withMethods(r.Bind, c.With), Stubs: c.RPC, Async: c.RPC,
+			Views: c.Views || r.Bind.Views, With: ir.MethodsWith(r.Bind.With, c.With), Stubs: c.RPC, Async: c.RPC,
 		}
 		if files, more, err = gogen.Generate(r.Unit, r.Bind, o); err != nil {
 			return err

@@ -40,7 +40,7 @@ type dataType struct {
 func (t *dataType) decode(data []byte, rest bool) (*dynamic.Value, *dynamic.Error) {
 	var root *dynamic.Value
 	var err error
-	switch l := limits(data); {
+	switch l := message.Limits(data); {
 	case t.message != nil && rest:
 		root, err = t.message.Decode(data, l)
 	case t.message != nil:
@@ -248,10 +248,4 @@ func (f *dataFlags) form(env environment, sample []byte) string {
 		fmt.Fprintf(env.stderr, "xdrgen: the data looks like %s and is decoded as %s; use -as raw to prevent this\n", as, as)
 	}
 	return as
-}
-
-// limits returns limits under which data of the usual shape, with at least two bytes
-// per value, can be decoded.
-func limits(data []byte) dynamic.Limits {
-	return dynamic.Limits{Values: max(1<<20, len(data)/2)}
 }

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
+	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/sema"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/gogen"
@@ -144,7 +145,7 @@ func (g *genFlags) generate(env environment) (*generated, int) {
 		var err error
 		files, more, err = gogen.Generate(r.Unit, r.Bind, gogen.Options{
 			Package: g.Package, ImportPath: path, HasDoc: exists(filepath.Join(g.Out, "doc.go")), Tests: g.Tests,
-			Views: g.Views || r.Bind.Views, With: withMethods(r.Bind, g.With), Stubs: stubs, Async: g.Async || r.Bind.Async,
+			Views: g.Views || r.Bind.Views, With: ir.MethodsWith(r.Bind.With, g.With), Stubs: stubs, Async: g.Async || r.Bind.Async,
 			Command: g.regenerate(),
 		})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/source"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/message"
 )
 
 // jsonCmd is the command "json".
@@ -97,7 +98,7 @@ func (c *jsonCmd) encode(env environment, t *ir.Type, name string) int {
 	if c.Bare {
 		key = ""
 	}
-	root, err := dynamic.ParseJSON(text, t, key, limits(text))
+	root, err := dynamic.ParseJSON(text, t, key, message.Limits(text))
 	var out []byte
 	if err == nil {
 		out, err = dynamic.Encode(root)

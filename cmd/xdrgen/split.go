@@ -9,6 +9,7 @@ import (
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/dynamic"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/form"
+	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/message"
 )
 
 // piece is one of the values in the input of dump.
@@ -33,7 +34,7 @@ func (p *piece) faults() []*dynamic.Error {
 // decode decodes the value. If rest is set, bytes after it are allowed.
 func (p *piece) decode(of dataType, rest bool) {
 	p.root, p.fault = of.decode(p.data, rest)
-	p.inner = of.codes.Annotate(p.root, p.data, limits(p.data))
+	p.inner = of.codes.Annotate(p.root, p.data, message.Limits(p.data))
 }
 
 // pieces are the values in the input, not decoded yet.

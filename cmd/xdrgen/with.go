@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
@@ -28,14 +27,4 @@ func checkWith(words []string) error {
 		return fmt.Errorf("-with: %s is not an optional method: use one of %s", diag.Quote(w), strings.Join(all, ", "))
 	}
 	return nil
-}
-
-// withMethods returns the optional methods of a unit: the default, changed by the words of its
-// sidecar and then by the words of the flag -with.
-func withMethods(b *ir.Bind, flag []string) ir.Methods {
-	m := ir.DefaultMethods()
-	for _, w := range slices.Concat(b.With, flag) {
-		m.Apply(w)
-	}
-	return m
 }

@@ -38,3 +38,15 @@ func (m *Methods) Apply(word string) bool {
 	}
 	return true
 }
+
+// MethodsWith returns the default methods, changed by lists of words in order. Unknown words change
+// nothing.
+func MethodsWith(lists ...[]string) Methods {
+	m := DefaultMethods()
+	for _, list := range lists {
+		for _, w := range list {
+			m.Apply(w)
+		}
+	}
+	return m
+}

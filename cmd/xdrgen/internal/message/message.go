@@ -75,3 +75,9 @@ func Sidecars(r *sema.Result) []*ir.Bind {
 	}
 	return out
 }
+
+// Limits returns limits that suffice to decode data of the usual shape, which has at least two
+// bytes for each value.
+func Limits(data []byte) dynamic.Limits {
+	return dynamic.Limits{Values: max(1<<20, len(data)/2)}
+}
