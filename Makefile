@@ -25,7 +25,7 @@ target = dir=$$(cat spec/x/$$1/*.bind 2>/dev/null | sed -n 's|^package *$(module
 	END { print t ? t : "gen/" unit }' spec/MANIFEST
 
 .DEFAULT_GOAL := help
-.PHONY: help quick generate extract check xdrgen test check-format vet check-generated conformance check-conformance test-go test-race test-all test-stall test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-depths bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
+.PHONY: help quick generate extract check xdrgen page test check-format vet check-generated conformance check-conformance test-go test-race test-all test-stall test-memory test-bench bench-codec bench-compile bench-verbs bench-transport bench-depths bench-nfs bench-continue bench-report test-arch test-systems test-peers interop sim mutants fuzz lint clean corpus
 
 help: ## list the targets
 	@echo 'usage: make TARGET [VARIABLE=value ...]'
@@ -70,6 +70,9 @@ check: extract xdrgen ## check every unit of spec/x, those from documents strict
 
 xdrgen: ## build the compiler as bin/xdrgen
 	@$(GO) build -o $(xdrgen) ./cmd/xdrgen
+
+page: ## build the page for browsers as bin/page/index.html, with the compiler in it (docs/browser.md)
+	@$(GO) run ./cmd/xdrgen/internal/page/build -o bin/page
 
 # A program with the provider ibverbs is linked to the system's C library, which loads rdma-core: it needs glibc, and
 # neither a C compiler nor rdma-core to be built.

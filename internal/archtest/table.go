@@ -87,6 +87,9 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/document", Imports: append([]string{"cmd/internal/sema", "internal/xdrdoc"}, diags...), Sequential: true},
 		{Package: "cmd/xdrgen/internal/form", Sequential: true},
 		{Package: "cmd/xdrgen/internal/message", Imports: []string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/internal/sema"}, Sequential: true},
+		{Package: "cmd/xdrgen/internal/page/wasm", Imports: []string{"cmd/xdrgen/internal/page"}, Sequential: true},
+		{Package: "cmd/xdrgen/internal/page/build", Imports: []string{"cmd/internal/packet", "internal/chromium"}},
+		{Package: "cmd/xdrgen/internal/page", Imports: append([]string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/internal/packet", "cmd/internal/sema", "cmd/xdrgen/internal/document", "cmd/xdrgen/internal/explain", "cmd/xdrgen/internal/form", "cmd/xdrgen/internal/gogen", "cmd/xdrgen/internal/message", "internal/xdrdoc"}, diags...), Sequential: true},
 		// Captured packets. Their formats are read a second time, without code of a provider.
 		{Package: "cmd/xdrgen/internal/capture/decode", Imports: []string{"cmd/internal/dynamic", "cmd/internal/ir", "cmd/xdrgen/internal/capture"}, Sequential: true},
 		{Package: "cmd/xdrgen/internal/capture/rdmatest"},
@@ -220,6 +223,7 @@ func Table() []Row {
 		{Package: "internal/growth", Imports: []string{"internal/cputime"}, Sequential: true},
 		{Package: "internal/isolated", Imports: []string{"internal/witness"}},
 		{Package: "internal/jsontext", Sequential: true},
+		{Package: "internal/chromium", Imports: []string{"internal/leak", "internal/witness"}},
 		{Package: "internal/leak"},
 		{Package: "internal/history"},
 		{Package: "internal/netfault"},

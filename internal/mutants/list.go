@@ -59,6 +59,7 @@ var mutants = slices.Concat(
 	wrapMutants,
 	codecMutants,
 	planMutants,
+	pageMutants,
 	lspMutants,
 	amendMutants,
 	dissectorMutants,
