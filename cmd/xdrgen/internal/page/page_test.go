@@ -89,6 +89,10 @@ func TestDocumentsAreReadInPlace(t *testing.T) {
 	if len(c.Findings) != 1 || c.Findings[0].Line != 35 || !strings.HasPrefix(c.Findings[0].Text, "document.txt:35:16: error") || c.Findings[0].Fixable {
 		t.Errorf("%+v", c.Findings)
 	}
+	c = s.Check(page.Unit{Text: strings.Replace(text, "/// };\n\n4.", "/// }\n\n4.", 1)})
+	if len(c.Findings) != 1 || c.Findings[0].Code != "XDR0005" || c.Findings[0].Line != 43 || c.Findings[0].Fixable {
+		t.Errorf("a fault in a document, which a fix could change: %+v", c.Findings)
+	}
 	if c := s.Check(page.Unit{Text: text, File: "other.x"}); !strings.Contains(c.Failure, "found the field File: other.x") {
 		t.Errorf("%+v", c)
 	}
@@ -260,9 +264,11 @@ func TestManyItemsComeInPages(t *testing.T) {
 // No request reads a file of the system, and a name of the user's choice becomes no path.
 func TestRequestsReadNoFiles(t *testing.T) {
 	var s page.Session
-	text := "%#include \"../../../../examples/notes/notes.x\"\n#include \"page_test.go\"\nstruct s { note_name n; };"
-	if c := s.Check(page.Unit{Text: text}); c.Errors == 0 {
-		t.Errorf("%+v", c)
+	for _, file := range []string{"../../../../examples/notes/notes.x", "build/web/examples/notes.x"} {
+		c := s.Check(page.Unit{Text: "#include \"" + file + "\"\nstruct s { note_name n; };"})
+		if c.Errors == 0 || !strings.Contains(c.Findings[0].Text, "include-not-found") {
+			t.Errorf("%s: %+v", file, c)
+		}
 	}
 	for name, want := range map[string]string{
 		"notes.x": "notes.x:1:", "../../../../examples/notes/notes.x": "input.x:1:", "<img>.x": "input.x:1:", "-x": "input.x:1:",
@@ -272,6 +278,22 @@ func TestRequestsReadNoFiles(t *testing.T) {
 		if len(c.Findings) == 0 || !strings.HasPrefix(c.Findings[0].Text, want) {
 			t.Errorf("name %q: %+v", name, c)
 		}
+	}
+}
+
+// Of many errors the first 20 are shown.
+func TestManyErrorsAreCut(t *testing.T) {
+	var s page.Session
+	c := s.Check(page.Unit{Text: strings.Repeat("struct s { thing t; };\n", 300)})
+	if c.Errors < 300 || len(c.Findings) != 20 || c.Hidden == 0 {
+		t.Errorf("%d errors, %d shown, %d hidden", c.Errors, len(c.Findings), c.Hidden)
+	}
+	many := ""
+	for i := range 400 {
+		many += "enum e" + strings.Repeat("x", i) + " { A" + strings.Repeat("y", i) + " = 1, B" + strings.Repeat("y", i) + " = 1 };\n"
+	}
+	if c := s.Check(page.Unit{Text: many}); c.Errors != 0 || c.Warnings < 400 || len(c.Findings) != 200 || c.Hidden != c.Warnings-200 {
+		t.Errorf("%d errors, %d warnings, %d shown, %d hidden", c.Errors, c.Warnings, len(c.Findings), c.Hidden)
 	}
 }
 
