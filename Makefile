@@ -278,5 +278,20 @@ bench-continue: ## compare continued messages of version 2 with chunks, and draw
 bench-report: ## draw the figures of bench/history.jsonl over commits as docs/img/bench-history.svg
 	cd bench && $(GO) run ./cmd/benchreport -svg ../docs/img/bench-history.svg history.jsonl
 
+# The tool that writes bills of materials has its own file of modules: release.mod.
+sbom = $(alone) $(GO) build -modfile=release.mod -o bin/ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
+.PHONY: release
+release: ## build archives, Debian packages and their sums in dist (VERSION=v0.1.0; the tag of HEAD): docs/release.md
+	@$(sbom)
+	@$(GO) run ./tools/release $(if $(VERSION),-version '$(VERSION)') -sbom bin/cyclonedx-gomod -o dist
+
+.PHONY: release-check
+release-check: release ## build dist once more, from another folder and with an empty build cache, and compare the sums
+	@set -e; room=$$(mktemp -d); trap 'chmod -R u+w "$$room"; rm -rf "$$room"' EXIT; \
+	version=$$(sed -n '1s/.*  rpcrdma_\(.*\)_[a-z]*_[a-z0-9]*\.tar\.gz$$/v\1/p' dist/SHA256SUMS); \
+	mkdir "$$room/tree"; git archive HEAD | tar -xf - -C "$$room/tree"; \
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) GOCACHE="$$room/cache" $(GO) run ./tools/release -C "$$room/tree" -version "$$version" -sbom bin/cyclonedx-gomod -o "$$room/dist" >/dev/null; \
+	diff dist/SHA256SUMS "$$room/dist/SHA256SUMS"; echo "release-check: both builds of $$version have the same bytes"
+
 clean: ## remove built programs
-	rm -rf bin
+	rm -rf bin dist

@@ -87,7 +87,7 @@ func execute(ctx context.Context, args []string, env environment) int {
 	case "completion":
 		err = line.Completion.run(env, parser.Model)
 	default:
-		fmt.Fprintln(env.stdout, version())
+		fmt.Fprintln(env.stdout, cli.Version("rpcrdma"))
 	}
 	return report(env, err)
 }

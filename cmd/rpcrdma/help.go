@@ -1,7 +1,5 @@
 package main
 
-import "runtime/debug"
-
 // helpTopics are the help topics that are not commands.
 var helpTopics = []string{"errors", "exit-codes", "json"}
 
@@ -396,18 +394,3 @@ Exit codes:
   6    call: the connection was lost, or an interrupt came, after the call was sent: the server may
        have executed it
 `
-
-// version returns the versions of the module and the Go toolchain, and the revision if known.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "rpcrdma, version unknown"
-	}
-	text := "rpcrdma " + info.Main.Version + " " + info.GoVersion
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			text += " " + s.Value
-		}
-	}
-	return text
-}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/rdmadev"
 )
 
@@ -298,12 +299,12 @@ func (s *selftest) print(tree rdmadev.Tree, addr string) {
 	if s.env.json {
 		s.printJSON(map[string]any{
 			"provider": string(s.Provider), "address": addr, "device": device, "firmware": firmware, "driver": driver, "protocol": protocol,
-			"kernel": kernel, "library": library, "version": version(),
+			"kernel": kernel, "library": library, "version": cli.Version("rpcrdma"),
 		})
 		return
 	}
 	w := s.env.stdout
-	fmt.Fprintf(w, "%s selftest of provider %s at %s\nLinux %s", version(), s.Provider, addr, kernel)
+	fmt.Fprintf(w, "%s selftest of provider %s at %s\nLinux %s", cli.Version("rpcrdma"), s.Provider, addr, kernel)
 	if library != "" {
 		fmt.Fprintf(w, ", %s", library)
 	}

@@ -103,7 +103,7 @@ func run(args []string, env environment) int {
 	case "doc":
 		return line.Doc.run(env)
 	}
-	fmt.Fprintln(env.stdout, version())
+	fmt.Fprintln(env.stdout, cli.Version("xdrgen"))
 	return exitClean
 }
 

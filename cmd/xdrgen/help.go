@@ -1,7 +1,5 @@
 package main
 
-import "runtime/debug"
-
 // helpTopics are the help topics that are not commands.
 var helpTopics = []string{"compat-rules", "exit-codes", "formats", "lint-rules", "make", "sidecar"}
 
@@ -382,18 +380,3 @@ const helpExit = `
 Exit codes: 0 success, 1 failure (I/O, internal error), 2 usage error, 3 findings.
 go run and go generate turn every failure into 1; go tool passes the code on.
 `
-
-// version returns the version, commit and Go version of the build.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "xdrgen (unknown build)"
-	}
-	out := "xdrgen " + info.Main.Version
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			out += " " + s.Value
-		}
-	}
-	return out + " " + info.GoVersion
-}

@@ -9,6 +9,7 @@ import (
 	"github.com/rpcrdma/rpcrdma/cmd/internal/syntax"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/document"
 	"github.com/rpcrdma/rpcrdma/cmd/xdrgen/internal/lsp"
+	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/xdrdoc"
 )
 
@@ -33,7 +34,7 @@ func (c *lspCmd) run(env environment) int {
 		in = strings.NewReader("")
 	}
 	return lsp.Serve(lsp.Config{
-		In: in, Out: env.stdout, Log: env.stderr, Version: version(), Options: o,
+		In: in, Out: env.stdout, Log: env.stderr, Version: cli.Version("xdrgen"), Options: o,
 		Compile: compileOpen, Format: formatOpen, IsDocument: xdrdoc.IsDocument,
 	})
 }

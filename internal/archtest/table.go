@@ -100,6 +100,7 @@ func Table() []Row {
 		{Package: "cmd/xdrgen/internal/lsp", Imports: append([]string{"cmd/internal/bind", "cmd/internal/ir", "cmd/internal/packet", "cmd/internal/sema", "cmd/internal/syntax"}, diags...)},
 		{Package: "cmd/xdrgen", Imports: []string{"cmd/internal/*", "cmd/xdrgen/internal/...", "internal/cli/...", "internal/spelling", "internal/xdrdoc"}, Outside: []string{kong}, Sequential: true},
 		{Package: "tools/extract/...", Imports: []string{"internal/spelling", "internal/xdrdoc"}, Sequential: true},
+		{Package: "tools/release"},
 		{Package: "tools/speccheck/...", Sequential: true},
 		{Package: "tools/wireshark"},
 
@@ -194,7 +195,6 @@ func Table() []Row {
 		{Package: "nfs/client", Imports: []string{"nfs/internal/filedata", "nfs/internal/provider", "gen/*", "gen/*/*", "rdmaio/...", "runtime/..."}},
 		{Package: "nfs/client4", Imports: []string{"nfs/internal/filedata", "nfs/internal/provider", "nfs/nfs4", "nfs/gen/...", "runtime/..."}},
 		{Package: "nfs/nfs4", Imports: []string{"nfs/gen/...", "rdmaio/...", "runtime/..."}},
-		{Package: "nfs/internal/version"},
 		{Package: "nfs/vfs"},
 		{Package: "nfs/vfs/vfstest", Imports: []string{"nfs/vfs"}},
 		{Package: "nfs/memfs", Imports: []string{"nfs/vfs", "nfs/vfs/vfstest"}},

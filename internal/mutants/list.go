@@ -65,6 +65,7 @@ var mutants = slices.Concat(
 	dissectorMutants,
 	docMutants,
 	attributesMutants,
+	releaseMutants,
 	client4Mutants,
 	filedataMutants,
 	delegationMutants,

@@ -8,7 +8,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/internal/cli"
 	"github.com/rpcrdma/rpcrdma/internal/spelling"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
-	"github.com/rpcrdma/rpcrdma/nfs/internal/version"
 )
 
 // topics are the texts of help, by command or topic. The main help has no name.
@@ -184,6 +183,6 @@ func usageOf(command string) string {
 
 // printVersion prints the version.
 func (p *program) printVersion() error {
-	_, err := fmt.Fprintln(p.stdout, version.Line("nfs"))
+	_, err := fmt.Fprintln(p.stdout, cli.Version("nfs"))
 	return err
 }

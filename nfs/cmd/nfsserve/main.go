@@ -25,7 +25,6 @@ import (
 	"github.com/rpcrdma/rpcrdma/nfs/gen/nlm4"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/nlm"
 	"github.com/rpcrdma/rpcrdma/nfs/internal/provider"
-	"github.com/rpcrdma/rpcrdma/nfs/internal/version"
 	"github.com/rpcrdma/rpcrdma/nfs/nfsd"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -62,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	err := spelling.Flag(set, set.Parse(args))
 	if err == nil && o.version || len(args) == 1 && args[0] == "version" {
-		fmt.Fprintln(stdout, version.Line("nfsserve"))
+		fmt.Fprintln(stdout, cli.Version("nfsserve"))
 		return 0
 	}
 	if err == nil && o.shell != "" {
