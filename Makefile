@@ -86,7 +86,7 @@ quick: ## check what you have changed, within a minute: gofmt, vet and short tes
 	@$(GO) run ./internal/quick $(if $(BUDGET),-budget '$(BUDGET)') $(if $(BASE),-base '$(BASE)') -- $(QUICK)
 
 # The parts of make test, the cheapest first, with their budgets in seconds on two processors without other work.
-parts = check-format:5 check-conformance:10 vet:20 check-generated:20 test-bench:25 test-race:300 test-all:500
+parts = check-format:5 check-conformance:10 check-api:15 vet:20 check-generated:20 test-bench:25 test-race:300 test-all:500
 test: ## run every check that this machine can run
 	@set -e; table=; for part in $(parts); do \
 		name=$${part%:*} budget=$${part#*:} note= begin=$$(date +%s); \
@@ -239,8 +239,25 @@ api: ## list what the working tree changes in the exported Go API since BASE=REV
 		if [ ! -e "$$old/$$dir/go.mod" ]; then echo "module $$name is new since $$base"; continue; fi; \
 		(cd "$$old/$$dir" && GOWORK=$$work apidiff -w "$$old/old.api" $$name); (cd $$dir && GOWORK=$$work apidiff -w "$$old/new.api" $$name); \
 		test -s "$$old/old.api" && test -s "$$old/new.api"; \
-		echo "exported API of $$name since $$base:"; apidiff "$$old/old.api" "$$old/new.api"; \
+		echo "exported API of $$name since $$base:"; apidiff $(APIFLAGS) "$$old/old.api" "$$old/new.api"; \
 	done
+
+# The last release is a tag, or as long as there is none the commit that wrote the newest heading of CHANGELOG.md with a
+# number. Between two releases of version 0 names may go, but not without a word: each is named below Unreleased.
+.PHONY: check-api
+check-api: ## refuse exported names that are gone or changed since the last release, unless CHANGELOG.md names them
+	@set -e; heading=$$(sed -n 's/^\(## \[[0-9][0-9.]*\]\).*/\1/p' CHANGELOG.md | head -n 1); \
+	base=$$(git describe --tags --abbrev=0 --match 'v[0-9]*' 2>/dev/null || git log --format=%H -S"$$heading" -- CHANGELOG.md 2>/dev/null | tail -n 1); \
+	if [ -z "$$base" ] || [ -z "$$heading" ]; then echo 'check-api: skipped: the history of git lacks the last release'; exit 0; fi; \
+	lost=$$(mktemp); trap 'rm -f "$$lost"' EXIT; \
+	$(MAKE) --no-print-directory api BASE="$$base" APIFLAGS=-incompatible >"$$lost"; \
+	sed -n 's/^- \([^ ]*[^: ]\):* .*/\1/p' "$$lost" | sort -u | while read -r name; do \
+		sed '/^## \[[0-9]/,$$d' CHANGELOG.md | grep -qw -- "$${name##*[./]}" || echo "$$name"; \
+	done >"$$lost.names"; \
+	if [ -s "$$lost.names" ]; then \
+		echo "gone or changed since $$heading, and not named in CHANGELOG.md below Unreleased:"; \
+		while read -r name; do grep -F -- "- $$name" "$$lost"; done <"$$lost.names"; rm "$$lost.names"; exit 1; fi; \
+	rm -f "$$lost.names"; echo "check-api: CHANGELOG.md names all $$(grep -c '^- ' "$$lost" || true) incompatible changes since $$heading"
 
 .PHONY: tidy
 tidy: ## write what the modules' imports need into their go.mod and go.sum
