@@ -1,8 +1,10 @@
 package main
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"io"
 	"os"
 	"path/filepath"
@@ -110,7 +112,18 @@ func TestArchivesHaveOneTime(t *testing.T) {
 	if got, want := strings.Join(files.folders(), " "), "x/ x/bin/ x/share/"; got != want {
 		t.Errorf("folders %s, expected %s", got, want)
 	}
-	packed, err := files.zip(at)
+	packed, err := files.tarGz(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h, err := tar.NewReader(plain).Next(); err != nil || h.Name != "x/" || !h.ModTime.Equal(at) || h.Uid != 0 {
+		t.Errorf("tar: %v, %+v", err, h)
+	}
+	packed, err = files.zip(at)
 	if err != nil {
 		t.Fatal(err)
 	}
