@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/rpcrdma/rpcrdma/internal/witness"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/activation"
 )
 
@@ -199,10 +200,7 @@ func TestSystemdPassesSockets(t *testing.T) {
 		nc.Close()
 		return
 	}
-	systemd, err := exec.LookPath("systemd-socket-activate")
-	if err != nil {
-		t.Skip("systemd-socket-activate is not installed: package systemd")
-	}
+	systemd := witness.Program(t, "systemd-socket-activate")
 	path := filepath.Join(t.TempDir(), "s")
 	cmd := exec.Command(systemd, "-l", path, "--fdname=greeting", "-E", child+"=1", os.Args[0], "-test.run=^"+t.Name()+"$")
 	stderr, err := cmd.StderrPipe()
