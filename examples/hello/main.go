@@ -31,8 +31,8 @@ func main() {
 	dev := must(rdmatcp.Open(nil)) // a device for RDMA over TCP; ibverbs.Open(nil) for an RDMA card
 	overRDMA := must(rdmaio.Listen(ctx, dev, "localhost:0", handler, nil))
 	overTCP := must(tcp.Listen(ctx, "localhost:0", handler, nil))
-
-	rdma, plain := must(rdmaio.NewClient(dev, overRDMA.Addr(), nil)), must(tcp.NewClient(overTCP.Addr(), nil))
+	rdma := must(rdmaio.NewClient(dev, overRDMA.Addr(), nil))
+	plain := must(tcp.NewClient(overTCP.Addr(), nil))
 	for _, carrier := range []oncrpc.Carrier{rdma, plain} {
 		fmt.Printf("%s\n", must(hellorpc.NewClient(carrier, nil).Greet(ctx, hello.Name("world"))))
 	}
