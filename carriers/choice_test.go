@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/carriers"
+	"github.com/rpcrdma/rpcrdma/internal/leak"
 	"github.com/rpcrdma/rpcrdma/internal/tlstest"
 	"github.com/rpcrdma/rpcrdma/rdmaio"
 	"github.com/rpcrdma/rpcrdma/rdmaio/providers/mem"
@@ -26,10 +27,18 @@ var errNoCard = errors.New("no card in this machine")
 // noCard opens no device.
 func noCard(context.Context, netip.Addr) (verbs.Device, error) { return nil, errNoCard }
 
-// software opens devices without hardware, with TLS if secure is not nil.
-func software(secure *tls.Config) func(context.Context, netip.Addr) (verbs.Device, error) {
+// software opens devices without hardware, with TLS if secure is not nil. They must be closed when
+// the clients and servers of the test are.
+func software(t *testing.T, secure *tls.Config) func(context.Context, netip.Addr) (verbs.Device, error) {
 	return func(context.Context, netip.Addr) (verbs.Device, error) {
-		return rdmatcp.Open(&rdmatcp.Config{TLS: secure})
+		dev, err := rdmatcp.Open(&rdmatcp.Config{TLS: secure})
+		must(t, err)
+		t.Cleanup(func() {
+			if _, err := dev.AllocPD(); !errors.Is(err, verbs.ErrClosed) {
+				t.Errorf("a device is open after the test: %v", err)
+			}
+		})
+		return dev, nil
 	}
 }
 
@@ -65,6 +74,9 @@ func unused(t *testing.T) string {
 func dials(t *testing.T, at map[string]string, choice carriers.Choice) (*carriers.Client, error) {
 	t.Helper()
 	choice.RDMAAddr, choice.TCPAddr = at["rdma"], at["tcp"]
+	if choice.Client.Patience == 0 {
+		choice.Client.Patience = leak.Patience() // the process may be stopped for a second
+	}
 	c, err := carriers.Dial(soon(t), at["tcp"], &choice)
 	if err != nil {
 		return nil, err
@@ -91,29 +103,29 @@ func used(c *carriers.Client) string {
 // RDMA is used where there is a device, and TCP where there is no device or the server does not
 // answer over RDMA. The Client says what it uses, and why.
 func TestDialChooses(t *testing.T) {
-	_, both := listens(t, &carriers.Choice{Open: software(nil)})
+	_, both := listens(t, &carriers.Choice{Open: software(t, nil)})
 	server, withoutRDMA := listens(t, &carriers.Choice{Open: noCard})
 	if skipped := server.Skipped(); len(skipped) != 1 || !errors.Is(skipped[0], carriers.ErrNoDevice) || !errors.Is(skipped[0], errNoCard) || len(server.List()) != 1 {
 		t.Errorf("found %v, expected that RDMA is left out", skipped)
 	}
-	_, withoutTCP := listens(t, &carriers.Choice{Open: software(nil), Prefer: carriers.RDMAOnly})
+	_, withoutTCP := listens(t, &carriers.Choice{Open: software(t, nil), Prefer: carriers.RDMAOnly})
 	for name, tt := range map[string]struct {
 		at     map[string]string
 		choice carriers.Choice
 		want   string
 		says   string
 	}{
-		"both":                 {both, carriers.Choice{Open: software(nil)}, "rdma", "rdma RDMA is up; tcp TCP has not answered yet"},
+		"both":                 {both, carriers.Choice{Open: software(t, nil)}, "rdma", "rdma RDMA is up; tcp TCP has not answered yet"},
 		"no device":            {both, carriers.Choice{Open: noCard}, "tcp", "rdma RDMA is down: carriers: no RDMA device: no card in this machine; tcp TCP is up"},
 		"the provider's tag":   {both, carriers.Choice{}, "tcp", "tcp TCP is up"},
-		"refused over RDMA":    {withoutRDMA, carriers.Choice{Open: software(nil)}, "tcp", "connection refused; tcp TCP is up"},
-		"TCP preferred":        {both, carriers.Choice{Open: software(nil), Prefer: carriers.TCPThenRDMA}, "tcp", "tcp TCP is up; rdma RDMA has not answered yet"},
-		"TCP preferred, RDMA":  {withoutTCP, carriers.Choice{Open: software(nil), Prefer: carriers.TCPThenRDMA}, "rdma", "; rdma RDMA is up"},
-		"RDMA only":            {both, carriers.Choice{Open: software(nil), Prefer: carriers.RDMAOnly}, "rdma", "rdma RDMA is up"},
-		"TCP only":             {both, carriers.Choice{Open: software(nil), Prefer: carriers.TCPOnly}, "tcp", "tcp TCP is up"},
+		"refused over RDMA":    {withoutRDMA, carriers.Choice{Open: software(t, nil)}, "tcp", "connection refused; tcp TCP is up"},
+		"TCP preferred":        {both, carriers.Choice{Open: software(t, nil), Prefer: carriers.TCPThenRDMA}, "tcp", "tcp TCP is up; rdma RDMA has not answered yet"},
+		"TCP preferred, RDMA":  {withoutTCP, carriers.Choice{Open: software(t, nil), Prefer: carriers.TCPThenRDMA}, "rdma", "; rdma RDMA is up"},
+		"RDMA only":            {both, carriers.Choice{Open: software(t, nil), Prefer: carriers.RDMAOnly}, "rdma", "rdma RDMA is up"},
+		"TCP only":             {both, carriers.Choice{Open: software(t, nil), Prefer: carriers.TCPOnly}, "tcp", "tcp TCP is up"},
 		"RDMA only, no device": {both, carriers.Choice{Open: noCard, Prefer: carriers.RDMAOnly}, "", "carriers: no address is up: rdma RDMA: carriers: no RDMA device: no card in this machine"},
 		"neither":              {withoutTCP, carriers.Choice{Open: noCard}, "", "no card in this machine; tcp TCP: dial tcp TCP: connect: connection refused"},
-		"RDMA only, no server": {withoutRDMA, carriers.Choice{Open: software(nil), Prefer: carriers.RDMAOnly}, "", "connection refused"},
+		"RDMA only, no server": {withoutRDMA, carriers.Choice{Open: software(t, nil), Prefer: carriers.RDMAOnly}, "", "connection refused"},
 	} {
 		c, err := dials(t, tt.at, tt.choice)
 		text := ""
@@ -136,7 +148,7 @@ func TestSilentRDMALeavesTimeForTCP(t *testing.T) {
 	defer ln.Close()
 	_, at := listens(t, &carriers.Choice{Prefer: carriers.TCPOnly})
 	at["rdma"] = ln.Addr().String()
-	c, err := dials(t, at, carriers.Choice{Open: software(nil), Client: carriers.ClientConfig{Patience: 20 * time.Millisecond}})
+	c, err := dials(t, at, carriers.Choice{Open: software(t, nil), Client: carriers.ClientConfig{Patience: 20 * time.Millisecond}})
 	if err != nil || used(c) != "tcp" {
 		t.Errorf("%v: %v", c, err)
 	}
@@ -161,7 +173,7 @@ func TestClientReturnsToRDMA(t *testing.T) {
 		devices = append(devices, dev)
 		return dev, err
 	}
-	_, at := listens(t, &carriers.Choice{Open: software(nil)})
+	_, at := listens(t, &carriers.Choice{Open: software(t, nil)})
 	c, err := dials(t, at, carriers.Choice{Open: open, Client: carriers.ClientConfig{MinBackoff: time.Millisecond, MaxBackoff: 5 * time.Millisecond}})
 	must(t, err)
 	returns := func() {
@@ -197,20 +209,20 @@ func TestTLSNeverBecomesPlaintext(t *testing.T) {
 	wants := func(mode tcp.TLSMode) *tcp.ClientConfig {
 		return &tcp.ClientConfig{Conn: &tcp.Config{TLS: tcp.TLS{Mode: mode, Config: secure}}}
 	}
-	_, plain := listens(t, &carriers.Choice{Open: software(nil)})
-	_, encrypted := listens(t, &carriers.Choice{Open: software(secure), TCP: wants(tcp.TLSRequired)})
+	_, plain := listens(t, &carriers.Choice{Open: software(t, nil)})
+	_, encrypted := listens(t, &carriers.Choice{Open: software(t, secure), TCP: wants(tcp.TLSRequired)})
 	for name, tt := range map[string]struct {
 		at     map[string]string
 		choice carriers.Choice
 		want   string // the carrier, or a part of the error
 	}{
-		"both with TLS":             {encrypted, carriers.Choice{Open: software(secure), TCP: wants(tcp.TLSRequired)}, "rdma"},
-		"server without TLS":        {plain, carriers.Choice{Open: software(secure), TCP: wants(tcp.TLSRequired)}, "no address is up"},
-		"RDMA without TLS":          {encrypted, carriers.Choice{Open: software(nil), TCP: wants(tcp.TLSRequired)}, "tcp"},
-		"RDMA without TLS, trusted": {map[string]string{"rdma": plain["rdma"], "tcp": encrypted["tcp"]}, carriers.Choice{Open: software(nil), TCP: wants(tcp.TLSRequired), PlainRDMA: true}, "rdma"},
-		"TCP without TLS":           {plain, carriers.Choice{Open: software(secure)}, "set Mode TLSRequired in Choice.TCP"},
-		"TCP wants TLS":             {plain, carriers.Choice{Open: software(secure), TCP: wants(tcp.TLSWanted)}, "set Mode TLSRequired in Choice.TCP"},
-		"RDMA only":                 {encrypted, carriers.Choice{Open: software(secure), Prefer: carriers.RDMAOnly}, "rdma"},
+		"both with TLS":             {encrypted, carriers.Choice{Open: software(t, secure), TCP: wants(tcp.TLSRequired)}, "rdma"},
+		"server without TLS":        {plain, carriers.Choice{Open: software(t, secure), TCP: wants(tcp.TLSRequired)}, "no address is up"},
+		"RDMA without TLS":          {encrypted, carriers.Choice{Open: software(t, nil), TCP: wants(tcp.TLSRequired)}, "tcp"},
+		"RDMA without TLS, trusted": {map[string]string{"rdma": plain["rdma"], "tcp": encrypted["tcp"]}, carriers.Choice{Open: software(t, nil), TCP: wants(tcp.TLSRequired), PlainRDMA: true}, "rdma"},
+		"TCP without TLS":           {plain, carriers.Choice{Open: software(t, secure)}, "set Mode TLSRequired in Choice.TCP"},
+		"TCP wants TLS":             {plain, carriers.Choice{Open: software(t, secure), TCP: wants(tcp.TLSWanted)}, "set Mode TLSRequired in Choice.TCP"},
+		"RDMA only":                 {encrypted, carriers.Choice{Open: software(t, secure), Prefer: carriers.RDMAOnly}, "rdma"},
 	} {
 		c, err := dials(t, tt.at, tt.choice)
 		if err != nil && !strings.Contains(err.Error(), tt.want) || err == nil && used(c) != tt.want {
@@ -218,10 +230,10 @@ func TestTLSNeverBecomesPlaintext(t *testing.T) {
 		}
 	}
 	// At the server.
-	if _, err := carriers.Listen(t.Context(), here, squares(nil), &carriers.Choice{Open: software(secure)}); !errors.Is(err, carriers.ErrMixedTLS) {
+	if _, err := carriers.Listen(t.Context(), here, squares(nil), &carriers.Choice{Open: software(t, secure)}); !errors.Is(err, carriers.ErrMixedTLS) {
 		t.Errorf("found %v, expected %v", err, carriers.ErrMixedTLS)
 	}
-	s, _ := listens(t, &carriers.Choice{Open: software(nil), TCP: wants(tcp.TLSRequired)})
+	s, _ := listens(t, &carriers.Choice{Open: software(t, nil), TCP: wants(tcp.TLSRequired)})
 	if skipped := s.Skipped(); len(skipped) != 1 || !strings.Contains(skipped[0].Error(), "set Choice.PlainRDMA") {
 		t.Errorf("found %v, expected that RDMA is left out", skipped)
 	}

@@ -237,6 +237,17 @@ func TestFailoverAndReturn(t *testing.T) {
 		if states(c) != "a up 3, b up 1" || s.Losses != 1 || s.Reason != nil {
 			t.Errorf("a is up again: %s, %+v", states(c), s)
 		}
+		list[0].set(func() { list[0].probe, list[0].answer, list[0].probes = refuses, fails(false, errRefused), nil })
+		lost = time.Now()
+		must(t, do(t.Context(), t, c))
+		time.Sleep(time.Second)
+		list[0].set(func() {
+			if took := list[0].probes[0].Sub(lost); took > 100*time.Millisecond {
+				t.Errorf("after a reply the first pause took %v", took)
+			}
+			list[0].probe, list[0].answer = nil, nil
+		})
+		time.Sleep(time.Minute)
 		mu.Lock()
 		defer mu.Unlock()
 		if text := strings.Join(events, " "); !strings.HasPrefix(text, "a+ a- b+ a- a-") || !strings.HasSuffix(text, "a- a+") {
