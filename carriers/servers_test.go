@@ -87,22 +87,17 @@ func every(t *testing.T) ([]carriers.Listener, []func(addr string) (carriers.Car
 	file, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
 	must(t, err)
 	const here = "127.0.0.1:0"
+	overTCPRecords := func(addr string) (carriers.Carrier, error) { return tcp.NewClient(addr, nil) }
 	rdma := func(dev verbs.Device) func(string) (carriers.Carrier, error) {
 		return func(addr string) (carriers.Carrier, error) { return rdmaio.NewClient(dev, addr, nil) }
 	}
 	return []carriers.Listener{
 			carriers.TCP(here, nil), carriers.UDP(here, nil), carriers.RDMA(overTCP, here, nil), carriers.RDMA(overIWARP, here, nil), carriers.Stream(file, nil),
 		}, []func(string) (carriers.Carrier, error){
-			func(addr string) (carriers.Carrier, error) { return tcp.NewClient(addr, nil) },
+			overTCPRecords,
 			func(addr string) (carriers.Carrier, error) { return udp.Dial(t.Context(), addr, nil) },
 			rdma(overTCP), rdma(overIWARP),
-			func(addr string) (carriers.Carrier, error) {
-				nc, err := net.Dial("unix", addr)
-				if err != nil {
-					return nil, err
-				}
-				return tcp.NewConn(nc, nil), nil
-			},
+			overTCPRecords,
 		}
 }
 
@@ -111,9 +106,14 @@ func every(t *testing.T) ([]carriers.Listener, []func(addr string) (carriers.Car
 func TestShutdownDrainsEveryCarrier(t *testing.T) {
 	listeners, dials := every(t)
 	began, release := make(chan struct{}, len(listeners)), make(chan struct{})
-	s, err := carriers.Start(t.Context(), squares(func(context.Context) {
+	var cancelled atomic.Int32
+	s, err := carriers.Start(t.Context(), squares(func(ctx context.Context) {
 		began <- struct{}{}
-		<-release
+		select {
+		case <-release:
+		case <-ctx.Done():
+			cancelled.Add(1)
+		}
 	}), listeners...)
 	must(t, err)
 	defer s.Close()
@@ -153,6 +153,9 @@ func TestShutdownDrainsEveryCarrier(t *testing.T) {
 		if err := <-calls; err != nil {
 			t.Errorf("a Call that a handler had: %v", err)
 		}
+	}
+	if n := cancelled.Load(); n != 0 {
+		t.Errorf("%d contexts of handlers were cancelled", n)
 	}
 }
 
