@@ -60,6 +60,7 @@ func TestMetricsKeepTheRecording(t *testing.T) {
 		if n := calls(); n != 1 {
 			t.Errorf("%v calls, want the one of the first recording", n)
 		}
+		m.Look(monitor.Query{})
 		time.Sleep(59 * time.Second)
 		get(m, "192.0.2.1:9", 400, 1)
 		list := m.Metrics(0)
