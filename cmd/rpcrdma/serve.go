@@ -69,7 +69,7 @@ func (c *serveCmd) run(ctx context.Context, env environment) (err error) {
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
 	if f.certs != nil {
-		defer f.certs.ReloadAt(syscall.SIGHUP)()
+		defer f.certs.ReloadAt()()
 	}
 	page, err := c.webFlags.open(ctx, env)
 	if err != nil {

@@ -88,6 +88,7 @@ var notParsers = map[string]string{
 	"cmd/xdrgen":                                "FuzzMessage; a user's files",
 	"runtime/oncrpc/monitor":                    "by package oncrpc, after the carrier has",
 	"examples/readwrite":                        "one call, by package rpc",
+	"examples/slow":                             "one call, by package rpc",
 	"nfs/cmd/nfsserve":                          "by package rpc and nfsd",
 	"nfs/localfs":                               "IDs of 16 bytes, whose MAC nfsd has checked, and the server's own table",
 	"nfs/memfs":                                 "IDs of 16 bytes, whose MAC nfsd has checked",

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/certs"
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc/tcp"
@@ -48,7 +47,7 @@ func (t *tlsFlags) open() (cfg *tcp.Config, end func(), err error) {
 		return nil, nil, fmt.Errorf("%s: %w", t.flag(err), err)
 	}
 	cfg = &tcp.Config{TLS: tcp.TLS{Mode: tlsModes[t.mode], Config: files.TLS(), WithoutALPN: true}}
-	return cfg, files.ReloadAt(syscall.SIGHUP), nil
+	return cfg, files.ReloadAt(), nil
 }
 
 // option adds the option that makes Linux use TLS to a command line of mount.

@@ -14,7 +14,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -34,7 +33,7 @@ func ExampleOpen() {
 		log.Print(err)
 		return
 	}
-	defer files.ReloadAt(syscall.SIGHUP)()
+	defer files.ReloadAt()()
 	handler := rpc.NewHandler(nil, rpc.NewService(oncrpc.Program{Number: 400000, Version: 1}))
 	server, err := tcp.Listen(context.Background(), "127.0.0.1:0", handler, &tcp.Config{TLS: tcp.TLS{Mode: tcp.TLSRequired, Config: files.TLS()}})
 	if err != nil {

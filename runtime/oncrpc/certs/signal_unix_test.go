@@ -22,8 +22,12 @@ func TestReloadAtSignal(t *testing.T) {
 	files := h.open(func(cfg *certs.Config) {
 		cfg.Logger, cfg.Interval = slog.New(slog.NewTextHandler(log, nil)), -1
 	})
-	stop := files.ReloadAt(syscall.SIGHUP, syscall.SIGUSR2)
 	for _, s := range []syscall.Signal{syscall.SIGHUP, syscall.SIGUSR2} {
+		stop := files.ReloadAt() // at SIGHUP
+		if s != syscall.SIGHUP {
+			stop()
+			stop = files.ReloadAt(syscall.SIGUSR1, s)
+		}
 		h.renew(a, "next")
 		if err := syscall.Kill(os.Getpid(), s); err != nil {
 			t.Fatal(err)
@@ -34,7 +38,7 @@ func TestReloadAtSignal(t *testing.T) {
 			}
 			time.Sleep(time.Millisecond)
 		}
+		stop()
+		stop()
 	}
-	stop()
-	stop()
 }
