@@ -347,11 +347,26 @@ function decode.fixed(r, tree, p, t, index)
 	return nil, r:bytes(tree, p, t.n, index)
 end
 
+-- taken returns the data that RDMA has placed for the item of n bytes or elements at hand, true if the
+-- capture does not have them, or nil. chunks has those of results, in order, and reads those of
+-- arguments by their position in the whole message (RFC 8166 §3.4.5, §4.3).
+function reader:taken(p, n)
+	if n > 0 and self.chunks and self.chunks.of[p.abbreviation] then
+		local data = table.remove(self.chunks, 1)
+		return data ~= "" and data or nil
+	end
+	local first = n > 0 and self.reads and self.reads[1]
+	if not first or first.position ~= self.at - self.start + self.inserted then return nil end
+	table.remove(self.reads, 1)
+	self.inserted = self.inserted + first.length + -first.length % 4
+	return first.data
+end
+
 -- placed shows data that RDMA has placed instead of data in the message, and reports whether there are
--- such data. chunks has them, in order (RFC 8166 §4.3).
+-- such data.
 function reader:placed(tree, p, n, index, text)
-	local data = n > 0 and self.chunks and self.chunks.of[p.abbreviation] and table.remove(self.chunks, 1)
-	if not data or data == "" then return false end
+	local data = self:taken(p, n)
+	if not data then return false end
 	local missing = data == true or #data < n
 	local item
 	if missing then
@@ -396,7 +411,18 @@ function decode.array(r, tree, p, t, index)
 	r.at = r.at + 4
 	if index then item:prepend_text("[" .. index .. "] ") end
 	r:note(p.label, n .. (n == 1 and " element" or " elements"))
-	r:elements(item, p, n)
+	local data = r:taken(p, n)
+	if data == true then
+		item:append_text(", placed by RDMA, not in the capture")
+	elseif data then
+		item:append_text(" [placed by RDMA]")
+		local i = newReader(ByteArray.new(data, true):tvb("Placed by RDMA"), 0, #data)
+		i.values, i.depth = r.values, r.depth
+		i:elements(item, p, n)
+		r.values = i.values
+	else
+		r:elements(item, p, n)
+	end
 	r:finish()
 	return nil, item
 end
