@@ -175,6 +175,16 @@ func (n *node) load() (data []byte, err error) {
 			n.fs.cache.release(size)
 		}
 	}()
+	if data, err = n.readAll(size); err != nil {
+		return nil, err
+	}
+	n.fs.cache.put(n, data) // the file is closed: its memory may be dropped from here on
+	done = true
+	return data, nil
+}
+
+// readAll reads a file of a size.
+func (n *node) readAll(size int64) (data []byte, err error) {
 	f, err := n.fs.fsys.Open(n.path())
 	if err != nil {
 		return nil, err
@@ -187,8 +197,6 @@ func (n *node) load() (data []byte, err error) {
 	if err := atEnd(f); err != nil {
 		return nil, err
 	}
-	n.fs.cache.put(n, data)
-	done = true
 	return data, nil
 }
 
