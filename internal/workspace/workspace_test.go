@@ -36,7 +36,7 @@ func TestUseDirectivesNameTheModules(t *testing.T) {
 // The modules of this repository, and a folder without a workspace.
 func TestFoldersOfRepository(t *testing.T) {
 	got, err := Folders("../..")
-	if d := cmp.Diff([]string{".", "nfs", "test/linuxpeer"}, got); err != nil || d != "" {
+	if d := cmp.Diff([]string{".", "metrics/otel", "metrics/prometheus", "nfs", "test/linuxpeer"}, got); err != nil || d != "" {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	dir := t.TempDir()
