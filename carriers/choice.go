@@ -64,6 +64,8 @@ type Choice struct {
 
 	// Client configures the Client of Dial. Its Order is InOrder.
 	Client ClientConfig
+
+	opens bool // Open is the caller's, so the device may have TLS
 }
 
 // settled returns the choice with its defaults for an address.
@@ -72,7 +74,7 @@ func (c *Choice) settled(addr string) (Choice, error) {
 	if c != nil {
 		s = *c
 	}
-	if s.Open == nil {
+	if s.opens = s.Open != nil; !s.opens {
 		s.Open = OpenDevice
 	}
 	if s.RDMAAddr == "" {
@@ -102,6 +104,12 @@ func (c *Choice) conns() (rdma *rdmaio.Config, stream *tcp.Config) {
 		stream = c.TCP.Conn
 	}
 	return rdma, stream
+}
+
+// mayMix reports whether a device that was not opened could have TLS while TCP may not.
+func (c *Choice) mayMix() bool {
+	_, conn := c.conns()
+	return c.opens && c.Prefer != RDMAOnly && (conn == nil || conn.TLS.Mode != tcp.TLSRequired)
 }
 
 // open opens the device of a local address, unless TLS forbids its use.
@@ -166,7 +174,8 @@ func Dial(ctx context.Context, addr string, choice *Choice) (*Client, error) {
 func (c *Choice) addresses(ctx context.Context) (list []Address, err error) {
 	if c.Prefer != TCPOnly {
 		over := &overRDMA{choice: *c}
-		if _, err := over.open(ctx); errors.Is(err, ErrMixedTLS) {
+		_, err := over.open(ctx)
+		if errors.Is(err, ErrMixedTLS) || errors.Is(err, errUnreached) && c.mayMix() {
 			return nil, err
 		}
 		list = append(list, Address{"rdma " + c.RDMAAddr, over})
@@ -174,18 +183,17 @@ func (c *Choice) addresses(ctx context.Context) (list []Address, err error) {
 	if c.Prefer == RDMAOnly {
 		return list, nil
 	}
-	client, err := tcp.NewClient(c.TCPAddr, clientOf(c.TCP))
+	streams, err := TCPAddresses(ctx, []string{c.TCPAddr}, c.TCP)
 	if err != nil {
 		for _, a := range list {
 			err = errors.Join(err, a.Carrier.Close())
 		}
 		return nil, err
 	}
-	stream := Address{"tcp " + c.TCPAddr, client}
 	if c.Prefer == TCPThenRDMA {
-		return append([]Address{stream}, list...), nil
+		return append(streams, list...), nil
 	}
-	return append(list, stream), nil
+	return append(list, streams...), nil
 }
 
 // Listen starts servers of a handler at "host:port": over RDMA if there is a device, and over TCP.

@@ -92,7 +92,7 @@ func (o *overRDMA) open(ctx context.Context) (*rdmaio.Client, error) {
 	}
 	local, err := localAddr(ctx, o.choice.RDMAAddr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", errUnreached, err)
 	}
 	dev, err := o.choice.open(ctx, local)
 	if err != nil {
@@ -111,6 +111,8 @@ func (o *overRDMA) open(ctx context.Context) (*rdmaio.Client, error) {
 	}
 	return c, nil
 }
+
+var errUnreached = errors.New("no local address reaches it")
 
 // shut closes the client and its device, if there are any.
 func (o *overRDMA) shut() error {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/rpcrdma/rpcrdma/cmd/internal/diag"
 	"github.com/rpcrdma/rpcrdma/cmd/internal/ir"
@@ -60,7 +59,7 @@ func (c *docCmd) run(env environment) int {
 	if c.Out == "" || c.Out == "-" {
 		_, err = env.stdout.Write(text)
 	} else {
-		err = os.WriteFile(c.Out, text, 0o644)
+		err = writeOutput(c.Out, text, c.Files)
 	}
 	if err != nil {
 		return failed(env, err)

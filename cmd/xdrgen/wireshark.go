@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -62,7 +61,7 @@ func (c *wiresharkCmd) run(env environment) int {
 	case c.Out == "" || c.Out == "-":
 		_, err = env.stdout.Write(text)
 	default:
-		err = os.WriteFile(c.Out, text, 0o644)
+		err = writeOutput(c.Out, text, c.Files)
 	}
 	if err != nil {
 		return failed(env, err)

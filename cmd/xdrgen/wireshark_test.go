@@ -38,6 +38,7 @@ func TestWiresharkWritesADissector(t *testing.T) {
 		{[]string{"-I", "../../spec/x", file("both.x")}, exitClean, `name = "both"`, ""},
 		{[]string{"../../spec/x/rpcrdma2"}, exitClean, `[5] = {name="RDMA2_CONNPROP"`, ""},
 		{[]string{file("bad.x")}, exitFindings, "", "missing"},
+		{[]string{"-o", file("9.x"), file("9.x")}, exitFailed, "", "is a file to read"},
 		{[]string{"-o", out, file("Two-Words.x")}, exitClean, "", ""},
 		{[]string{"-o", filepath.Join(dir, "none", "out.lua"), file("Two-Words.x")}, exitFailed, "", "none"},
 	} {

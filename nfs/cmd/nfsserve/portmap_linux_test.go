@@ -130,7 +130,7 @@ func TestSystemRPCBind(t *testing.T) {
 	dir := served(t)
 	for _, addr := range []string{"127.0.0.1:2049", "127.0.0.1:2049", "127.0.0.1:2050"} {
 		cmd := exec.Command(program, "-tcp", addr, dir)
-		wants(t, launch(t, cmd, os.Stderr), ", port mapper /run/rpcbind.sock")
+		wants(t, launch(t, cmd, os.Stderr), ", port mapper unix:/run/rpcbind.sock")
 		wants(t, output(t, "rpcinfo", "-p", "127.0.0.1"), addr[len("127.0.0.1:"):]+"  nfs")
 		reachable(t)
 		check(t, cmd.Process.Kill())

@@ -109,8 +109,9 @@ func (c *Config) check() error {
 	return nil
 }
 
-// TLS returns a configuration for both roles, which looks at the files in its handshakes. The
-// caller may change it. Its RootCAs stay as they are: see the documentation of the package.
+// TLS returns a configuration for both roles, which looks at the files in its handshakes. A client
+// may change it. The settings of a server belong in Config.Base: its handshakes take no others. The
+// RootCAs stay as they are: see the documentation of the package.
 func (f *Files) TLS() *tls.Config {
 	f.look()
 	m := f.current.Load()

@@ -178,6 +178,25 @@ func TestCountsOfConnectionsNeverFall(t *testing.T) {
 	}
 }
 
+// Connections with one address, such as a process has over local sockets, are counted apart.
+func TestConnectionsOfOneAddressAreCountedApart(t *testing.T) {
+	m, s := monitor.New(nil), &pointers{conns: []*sumConn{{"unix:uid=0,pid=7", 1000, 0}, {"unix:uid=0,pid=7", 10, 0}}}
+	m.Watch("files", monitor.Server(s))
+	m.Metrics(0)
+	s.conns = s.conns[:1]
+	if n := value(m.Metrics(0), "messages.sent", "files"); n != 1010 {
+		t.Errorf("%v sent, want 1010", n)
+	}
+}
+
+// pointers is a server whose connections are pointers, as the carriers have them.
+type pointers struct {
+	ofServer
+	conns []*sumConn
+}
+
+func (s *pointers) Conns() []*sumConn { return s.conns }
+
 type ofServer struct{}
 
 type serverCounts struct{ Accepted uint64 }

@@ -19,6 +19,7 @@ type Source struct {
 // conn is a connection of a Source.
 type conn struct {
 	addr  string
+	id    any // the connection, or else its address
 	stats func() any
 }
 
@@ -49,7 +50,11 @@ func Conns[C interface {
 		all := list()
 		conns := make([]conn, len(all))
 		for i, c := range all {
-			conns[i] = conn{c.RemoteAddr(), func() any { return c.Stats() }}
+			addr := c.RemoteAddr()
+			conns[i] = conn{addr, addr, func() any { return c.Stats() }}
+			if reflect.TypeFor[C]().Kind() == reflect.Pointer {
+				conns[i].id = c
+			}
 		}
 		return conns
 	}}

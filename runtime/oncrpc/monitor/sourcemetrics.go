@@ -68,8 +68,8 @@ var sourceMetrics = []sourceMetric{
 // still counted.
 type tallies struct {
 	mu   sync.Mutex
-	sum  []uint64            // of sourceMetrics that are Counters
-	last map[string][]uint64 // what they were at the last look, by the connections' addresses
+	sum  []uint64         // of sourceMetrics that are Counters
+	last map[any][]uint64 // what they were at the last look, by the connections' addresses
 }
 
 // metrics adds what a Source and its connections count. It reads them as Look does.
@@ -81,9 +81,8 @@ func (n *named) metrics(all *families) {
 		addStats(values, known, n.stats())
 	}
 	if n.conns != nil {
-		conns := n.conns()
-		all.of("connections", "Connections that are up", "", Gauge, "source").add(float64(len(conns)), name)
-		n.tallies.add(conns, values, known)
+		up := n.tallies.add(n.conns, values, known)
+		all.of("connections", "Connections that are up", "", Gauge, "source").add(float64(up), name)
 	}
 	for i := range sourceMetrics {
 		if d := &sourceMetrics[i]; known[i] {
@@ -93,18 +92,19 @@ func (n *named) metrics(all *families) {
 }
 
 // add adds the counts of connections to values.
-func (t *tallies) add(conns []conn, values []uint64, known []bool) {
+func (t *tallies) add(list func() []conn, values []uint64, known []bool) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sum == nil {
 		t.sum = make([]uint64, len(sourceMetrics))
 	}
-	now := make(map[string][]uint64, len(conns))
+	conns := list() // with the lock: an older list has connections that are counted already
+	now := make(map[any][]uint64, len(conns))
 	for _, c := range conns {
-		v := now[c.addr] // of a further connection with this address
+		v := now[c.id] // of a further connection with this address
 		if v == nil {
 			v = make([]uint64, len(sourceMetrics))
-			now[c.addr] = v
+			now[c.id] = v
 		}
 		addStats(v, known, c.stats())
 	}
@@ -128,6 +128,7 @@ func (t *tallies) add(conns []conn, values []uint64, known []bool) {
 		}
 	}
 	t.last = now
+	return len(conns)
 }
 
 // addStats adds the fields of a Stats to values, and marks those that it has.

@@ -16,7 +16,7 @@ const lockTime = time.Second
 // that none takes the new socket of another one for an old one. Without the permission to read the
 // folder, and after lockTime, there is no lock.
 func lockFolder(ctx context.Context, folder string) (unlock func()) {
-	f, err := os.Open(folder)
+	f, err := os.OpenFile(folder, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return func() {}
 	}

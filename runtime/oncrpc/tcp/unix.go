@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/rpcrdma/rpcrdma/runtime/oncrpc"
@@ -115,15 +116,17 @@ type localListener struct {
 	*net.UnixListener
 	path string
 	made os.FileInfo // of the file
+	once sync.Once
 }
 
 // Close removes the file, unless it is another's, and stops listening.
 func (l *localListener) Close() error {
-	unlock := lockFolder(context.Background(), filepath.Dir(l.path))
-	if now, err := os.Lstat(l.path); err == nil && l.made != nil && os.SameFile(now, l.made) {
-		_ = os.Remove(l.path)
-	}
-	unlock()
+	l.once.Do(func() { // later the system may have given the file's number to another
+		defer lockFolder(context.Background(), filepath.Dir(l.path))()
+		if now, err := os.Lstat(l.path); err == nil && l.made != nil && os.SameFile(now, l.made) {
+			_ = os.Remove(l.path)
+		}
+	})
 	return l.UnixListener.Close()
 }
 

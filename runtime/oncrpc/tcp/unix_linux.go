@@ -10,7 +10,7 @@ import (
 // processAt returns the process at the other end of a socket, or nil if the system does not know.
 func processAt(raw syscall.RawConn) (process *oncrpc.LocalIdentity) {
 	_ = raw.Control(func(fd uintptr) {
-		if c, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil && c.Pid != 0 {
+		if c, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil && c.Uid != ^uint32(0) {
 			process = &oncrpc.LocalIdentity{UID: c.Uid, GID: c.Gid, PID: int(c.Pid)}
 		}
 	})

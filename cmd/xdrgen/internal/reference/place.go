@@ -19,6 +19,9 @@ type places struct {
 	sections map[*source.File][]heading // of the documents
 }
 
+// maxText limits the lines, in bytes, that a link can search for.
+const maxText = 200
+
 // place is a line of a file or a document.
 type place struct {
 	document string // name, such as "rfc8166.txt"
@@ -33,7 +36,10 @@ func (p *places) of(at source.Span) place {
 	if at.File == nil {
 		return place{}
 	}
-	out := place{document: at.File.Base(), line: at.Position().Line, text: strings.TrimSpace(at.File.Line(at.Position().Line))}
+	out := place{document: at.File.Base(), line: at.Position().Line}
+	if l := at.File.LineSpan(out.line); l.End-l.Start <= maxText {
+		out.text = strings.TrimSpace(l.Text())
+	}
 	if o, ok := at.Origin(); ok {
 		out.document, out.line, out.erratum = o.Document, o.Line, o.Erratum
 	}

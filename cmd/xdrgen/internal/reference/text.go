@@ -44,7 +44,7 @@ func (t *plain) head(d *ir.Decl, kind string, facts ...string) {
 			facts = append(facts, w.sectionText())
 		}
 	}
-	t.fill("   ", strings.Join(facts, ", "))
+	t.fill("   ", visible(strings.Join(facts, ", ")))
 }
 
 // fill writes words in lines that fit.
