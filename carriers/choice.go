@@ -147,8 +147,8 @@ func (c *Choice) checkTLS(dev verbs.DeviceAttributes) error {
 // preferred one when that works again. Its Stats, String and Events tell which one is used, and
 // why. ctx bounds the call of Dial: the first choice may take Client.Patience, but at most a third
 // of ctx's time, to which the time of Choice.Open is added. The TCP name is resolved once, so that a
-// Call that may have run stays at its server. choice may be nil. The caller must Close the Client. If neither connects, the
-// error has a *DownError with both reasons.
+// Call that may have run stays at its server. choice may be nil. The caller must Close the Client.
+// If neither connects, the error has a *DownError with both reasons.
 func Dial(ctx context.Context, addr string, choice *Choice) (*Client, error) {
 	set, err := choice.settled(addr)
 	if err != nil {
