@@ -146,9 +146,9 @@ func (c *Choice) checkTLS(dev verbs.DeviceAttributes) error {
 // there, and otherwise over TCP. The Client connects again when it has to, and returns to the
 // preferred one when that works again. Its Stats, String and Events tell which one is used, and
 // why. ctx bounds the call of Dial: the first choice may take Client.Patience, but at most a third
-// of ctx's time, to which the time of Choice.Open is added. The TCP name is resolved once, so that a
-// Call that may have run stays at its server. choice may be nil. The caller must Close the Client.
-// If neither connects, the error has a *DownError with both reasons.
+// of ctx's time, and Choice.Open as much as it wants. The TCP name is resolved once: a Call that
+// may have run stays at its server. choice may be nil. The caller must Close the Client. If neither
+// connects, the error has a *DownError with both reasons.
 func Dial(ctx context.Context, addr string, choice *Choice) (*Client, error) {
 	set, err := choice.settled(addr)
 	if err != nil {
