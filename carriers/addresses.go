@@ -50,8 +50,8 @@ func carrier[C Carrier](c C, err error) (Carrier, error) {
 	return c, nil
 }
 
-// addresses makes a client for each address of some hosts. A client that is one of another host is
-// made once.
+// addresses makes a client for each IP address of the hosts. An address that two hosts share gets
+// one client.
 func addresses(ctx context.Context, name string, hosts []string, client func(host, addr string) (Carrier, error)) (list []Address, err error) {
 	defer func() {
 		if err != nil {

@@ -139,7 +139,7 @@ func (c *cause) serve(r *oncrpc.Request) {
 	r.Reply(withData(reply, c.reply), nil)
 }
 
-// withData returns a message that ends with opaque data, which is placed over RDMA.
+// withData returns a message that ends with opaque data for RDMA to place.
 func withData(b []byte, n int) oncrpc.Message {
 	b = binary.BigEndian.AppendUint32(b, uint32(n))
 	m := oncrpc.Message{Inline: b}

@@ -53,7 +53,7 @@ func isFPDU(b []byte) bool {
 // sealed reports whether the FPDU at the start of b has a CRC.
 func sealed(b []byte) bool { return binary.LittleEndian.Uint32(b[fpdu(b)-4:]) != 0 }
 
-// fpdu returns the size of the FPDU at the start of b. b must have two bytes.
+// fpdu returns the size of the FPDU at the start of b, at least two bytes.
 func fpdu(b []byte) int {
 	return (2+int(binary.BigEndian.Uint16(b))+3)&^3 + 4
 }
